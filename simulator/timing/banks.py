@@ -7,7 +7,7 @@ from typing import Any
 from simulator.jit import jit
 from simulator.timing.state import OF_DOUBLES, SLOTS
 
-__all__ = ["read_operands"]
+__all__ = ["read_operands", "write_back"]
 
 _WINDOW = 3
 """Cycles in which an instruction reads its operands."""
@@ -48,3 +48,13 @@ def read_operands(code: Any, state: Any, partition: int, warp: int, number: int,
     for bank in range(2):
         delay = max(delay, state.bank[partition, bank] - now - _WINDOW)
     return delay
+
+
+@jit()
+def write_back(code: Any, state: Any, warp: int, number: int, now: int) -> None:
+    """Let what an instruction brings be written where operands are read."""
+    partition = state.partition[warp]
+    for bank in range(2):
+        if code[number].written[bank]:
+            free = max(state.bank[partition, bank], now)
+            state.bank[partition, bank] = free + code[number].written[bank]

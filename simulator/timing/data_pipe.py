@@ -15,7 +15,7 @@ from simulator.jit import jit
 from simulator.timing.machine import NUMBERS
 from simulator.timing.state import LANES, NEVER, QUEUE, Kind
 
-__all__ = ["fence_off", "free_at", "free_for", "occupy", "passes_at", "turned"]
+__all__ = ["fence_off", "free_at", "free_for", "leaves_at", "occupy", "turned"]
 
 _SERVED, _DRAINED = NUMBERS.index("shared_warp"), NUMBERS.index("shared_drained")
 _DATA_TURN, _DATA_MISSED = NUMBERS.index("data_turn"), NUMBERS.index("data_missed")
@@ -72,6 +72,15 @@ def passes_at(code: Any, state: Any, machine: Any, kind: int, before: int, now: 
         if kind == _SHARED and state.lane[lane, 1] == kind and state.lane[lane, 2] < before:
             at = max(at, state.lane[lane, 0] + int(machine[_DRAINED]))
     return int(at)
+
+
+@jit()
+def leaves_at(code: Any, state: Any, machine: Any, queue: int, entry: Any, now: int) -> int:
+    """Return when an entry may leave its queue: its way is free, and what it waits for is done."""
+    at = int(state.queue_free[queue])
+    if entry[7] > 0 and at <= now:
+        at = passes_at(code, state, machine, code[entry[1]].kind, entry[7], now)
+    return at
 
 
 @jit()

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 from simulator.jit import jit
-from simulator.timing.data_pipe import free_at, free_for, passes_at
+from simulator.timing.data_pipe import free_at, free_for, leaves_at
 from simulator.timing.loads import bring, land, look_up
 from simulator.timing.machine import NUMBERS
 from simulator.timing.queues import leave, overtake, send
@@ -109,9 +109,7 @@ def _pass_on(code: Any, state: Any, machine: Any, now: int) -> int:
             kind = code[entry[1]].kind
             if behind and kind in GLOBALS:
                 continue
-            at = state.queue_free[queue]
-            if entry[7] > 0 and at <= now:
-                at = passes_at(code, state, machine, kind, entry[7], now)
+            at = leaves_at(code, state, machine, queue, entry, now)
             if at > now:
                 least = min(least, at)
             elif entry[6] < first:

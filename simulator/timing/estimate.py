@@ -296,17 +296,13 @@ def flat(
         ends = np.stack([each.warp_begin, each.base_begin, of_events], axis=1)[1:]
         begins.append(begins[-1][-1] + ends)
     needs = _needs(work, code)
-    bases = np.concatenate([each.base for each in traces])
-    if len(work.common):
-        is_common = np.concatenate([each.lies_in(work.common) for each in traces])
-        bases = np.where(is_common, ~bases, bases)
     parts = {
         "steps": table,
         "accesses": np.stack(columns, axis=1)[steps.row],
         "lines": np.stack([rows.line, rows.mask | rows.filled << FILLED], axis=1),
         "warps": np.concatenate(begins),
         "did": np.concatenate([each.step for each in traces]),
-        "bases": bases,
+        "bases": work.bases,
         "events": np.concatenate([each.event for each in traces]),
         "needs": needs,
         "phases": np.zeros(2 * resident * needs.shape[1], np.int64),

@@ -10,7 +10,8 @@ from __future__ import annotations
 from typing import Any
 
 from simulator.jit import jit
-from simulator.timing.data_pipe import occupy, passes_at, turned
+from simulator.timing.banks import write_back
+from simulator.timing.data_pipe import leaves_at, occupy, turned
 from simulator.timing.machine import NUMBERS
 from simulator.timing.queues import ask, leave
 from simulator.timing.scoreboards import settle
@@ -80,9 +81,7 @@ def _admit(code: Any, state: Any, machine: Any, now: int) -> int:
             if place < 0:
                 continue
             entry = state.entry[queue, (state.head[queue] + place) % QUEUE]
-            at = state.queue_free[queue]
-            if entry[7] > 0 and at <= now:
-                at = passes_at(code, state, machine, _LOAD, entry[7], now)
+            at = leaves_at(code, state, machine, queue, entry, now)
             if at > now:
                 least = min(least, at)
             elif entry[6] < first:
@@ -126,15 +125,12 @@ def land(state: Any, machine: Any, now: int) -> None:
             continue
         to = state.are_there
         while to > 0 and state.there[to - 1, 0] > state.asking[place, 0]:
-            for each in range(state.there.shape[1]):
-                state.there[to, each] = state.there[to - 1, each]
+            state.there[to, :] = state.there[to - 1, :]
             to -= 1
-        for each in range(state.there.shape[1]):
-            state.there[to, each] = state.asking[place, each]
+        state.there[to, :] = state.asking[place, :]
         state.are_there += 1
         state.are_asking -= 1
-        for each in range(state.there.shape[1]):
-            state.asking[place, each] = state.asking[state.are_asking, each]
+        state.asking[place, :] = state.asking[state.are_asking, :]
 
 
 @jit()
@@ -169,14 +165,9 @@ def bring(code: Any, state: Any, machine: Any, place: int, now: int) -> None:
         occupy(state, machine, _LOAD, warp, age, held, now)
     # Its warp may have ended without it, and another one have its place.
     if state.trace[warp] >= 0 and state.block[warp // state.warps_of_block] == row[6]:
-        partition = state.partition[warp]
-        for bank in range(2):  # what it brings is written where operands are read
-            if code[number].written[bank]:
-                free = max(state.bank[partition, bank], now)
-                state.bank[partition, bank] = free + code[number].written[bank]
+        write_back(code, state, warp, number, now)
         state.asked[warp] -= 1
         settle(code, state, warp, number, -1, done)
     state.are_there -= 1
     for at in range(place, state.are_there):
-        for each in range(state.there.shape[1]):
-            state.there[at, each] = state.there[at + 1, each]
+        state.there[at, :] = state.there[at + 1, :]

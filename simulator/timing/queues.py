@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from simulator.jit import jit
+from simulator.timing.banks import write_back
 from simulator.timing.constant_caches import read_table
 from simulator.timing.data_pipe import occupy, turned
 from simulator.timing.events import arrive, ask_phase, copy_tile
 from simulator.timing.far import OF_L2, access, from_l2, to_l2
-from simulator.timing.kept import COMMON
+from simulator.timing.kept import COMMON, count_sectors
 from simulator.timing.machine import NUMBERS
 from simulator.timing.scoreboards import settle
 from simulator.timing.state import GLOBALS, GROUPS, NEVER, QUEUE, Kind, Stall
@@ -239,11 +240,7 @@ def send(
         arrive(code, trace, state, machine, warp, event, now + late)
     elif kind == _TILE and event >= 0:
         copy_tile(code, trace, state, machine, warp, number, event, share, now)
-    partition = state.partition[warp]
-    for bank in range(2):  # what it brings is written where operands are read
-        if code[number].written[bank]:
-            free = max(state.bank[partition, bank], now)
-            state.bank[partition, bank] = free + code[number].written[bank]
+    write_back(code, state, warp, number, now)
     if kind in (_STORE, _ATOMIC):
         state.stores[warp] -= 1
         state.drained[warp] = now
@@ -256,6 +253,5 @@ def _sectors(trace: Any, state: Any, at: int) -> int:
     """Return the sectors of an access to global memory."""
     found = 0
     for place in range(trace[at + 4], trace[at + 5]):
-        mask = trace[state.lines + 2 * place + 1]
-        found += (mask & 1) + (mask >> 1 & 1) + (mask >> 2 & 1) + (mask >> 3 & 1)
+        found += count_sectors(trace[state.lines + 2 * place + 1])
     return int(found)

@@ -167,13 +167,16 @@ class BlockTrace:
         is_first = np.ones(len(rows), np.bool_)
         is_first[1:] = (rows[1:] != rows[:-1]) | (bases[1:] != bases[:-1])
         rows, bases = rows[is_first], bases[is_first]
-        counts = np.diff(self.rows.line_begin)[rows]
-        first = np.repeat(self.rows.line_begin[rows], counts)
-        place = first + np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
-        lines = np.repeat(bases, counts) + self.rows.line[place]
-        masks = self.rows.mask[place]
+        _, lines, masks = self._lines(rows, bases)
         parts = [lines[masks >> part & 1 != 0] * 4 + part for part in range(4)]
         return distinct(np.concatenate(parts)).astype(np.int64)
+
+    def _lines(self, rows: Numbers, bases: Numbers) -> tuple[Numbers, Numbers, Numbers]:
+        """Return the lines of accesses, with the place of each one's access, and its sectors."""
+        counts = np.diff(self.rows.line_begin)[rows]
+        begin = np.repeat(self.rows.line_begin[rows] - np.cumsum(counts) + counts, counts)
+        place, of = begin + np.arange(counts.sum()), np.repeat(np.arange(len(rows)), counts)
+        return of, bases[of] + self.rows.line[place], self.rows.mask[place]
 
     def lies_in(self, sectors: Numbers) -> NDArray[np.bool_]:
         """Say of each element of `base` whether its access touches no other sectors than some."""
@@ -182,13 +185,9 @@ class BlockTrace:
         first = np.zeros(len(keys), np.int64)
         first[which] = np.arange(len(which))
         rows, bases = rows[first], self.base[first]
-        counts = np.diff(self.rows.line_begin)[rows]
-        begin = np.repeat(self.rows.line_begin[rows] - np.cumsum(counts) + counts, counts)
-        place = begin + np.arange(counts.sum())
-        lines, masks = np.repeat(bases, counts) + self.rows.line[place], self.rows.mask[place]
+        of, lines, masks = self._lines(rows, bases)
         parts = [(masks >> part & 1 != 0) & ~np.isin(lines * 4 + part, sectors)
                  for part in range(4)]  # fmt: skip
-        of = np.repeat(np.arange(len(keys)), counts)
         others = np.bincount(of, weights=np.any(parts, axis=0), minlength=len(keys))
         found: NDArray[np.bool_] = (others == 0)[which]
         return found

@@ -113,6 +113,18 @@ class Work:
         return found if is_small else found[:0]
 
     @cached_property
+    def bases(self) -> NDArray[np.int64]:
+        """The line of each access's first lane, of all blocks that ran, in order.
+
+        Its complement, where all that the access touches is `common`.
+        """
+        found = np.concatenate([each.base for each in self.traces])
+        if not len(self.common):
+            return found
+        is_common = np.concatenate([each.lies_in(self.common) for each in self.traces])
+        return np.where(is_common, ~found, found)
+
+    @cached_property
     def executed(self) -> NDArray[np.float64]:
         """Executions by warps of each instruction, of the mean block."""
         return self._mean([each.executed(len(self.instructions)) for each in self.traces])
