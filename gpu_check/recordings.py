@@ -223,7 +223,8 @@ def _measurements(op: str, mine: dict[str, NDArray[Any]]) -> Measurements:
 
 PackagedRecording = Literal["h100_accesses", "h100_loops", "h200_accesses", "h200_loops"]
 PackagedTable = Literal[
-    "devices", "h100_accesses", "h100_atomics", "h100_bandwidth", "h100_banks", "h100_behind",
+    "devices", "h100_accesses", "h100_atomic_lines", "h100_atomics", "h100_atomics_beside",
+    "h100_bandwidth", "h100_banks", "h100_behind",
     "h100_aside", "h100_backlog", "h100_barrier_loops", "h100_blocks",
     "h100_branches", "h100_clock_classes", "h100_conflicts_beside",
     "h100_constant_lanes", "h100_constant_misses", "h100_constant_operands", "h100_constants",

@@ -9,6 +9,7 @@ from typing import Any
 
 from gpu_check.recordings import write_table
 from gpu_check.timing.aside import measure_aside
+from gpu_check.timing.atomic_lines import measure_atomic_lines, measure_atomics_beside
 from gpu_check.timing.atomics import measure_atomics
 from gpu_check.timing.banks import measure_banks
 from gpu_check.timing.behind import measure_behind
@@ -105,6 +106,8 @@ _TABLES: dict[str, Callable[[], list[dict[str, Any]]]] = {
     "fills": measure_fills,
     "flight": measure_flight,
     "atomics": measure_atomics,
+    "atomic_lines": measure_atomic_lines,
+    "atomics_beside": measure_atomics_beside,
     "starts": measure_starts,
     "residency": measure_residency,
     "waits": measure_waits,

@@ -13,7 +13,7 @@ from simulator.timing.footprint import footprint
 from simulator.timing.traces import BlockTrace
 from simulator.timing.work import Work
 
-__all__ = ["hot_cycles", "meet_near", "reduced_cycles"]
+__all__ = ["hot_cycles", "near_share", "reduced_cycles"]
 
 _KILOBYTE = 32
 """Sectors."""
@@ -21,15 +21,22 @@ _FLOAT = re.compile(r"B?F\d").match
 """How the type of floats begins, among an atomic's modifiers."""
 
 
-def meet_near(work: Work, machine: Mapping[str, float]) -> bool:
-    """Whether the grid's atomics change so few lines that these meet in a part of the L2."""
+def near_share(work: Work, machine: Mapping[str, float]) -> float:
+    """Return how far the grid's atomics change so few lines that these meet in parts of the L2.
+
+    1: they do; 0: they are all over (gpu_check/data/h100_atomic_lines.csv).
+    """
     chosen = _atomic_instructions(work)
     found = [
         trace.base[np.isin(trace.rows.number[trace.global_rows()], chosen)]
         for trace in _several(work) if len(chosen)
     ]  # fmt: skip
     lines = np.concatenate([np.zeros(0, np.int64), *found])
-    return bool(len(lines) and int(np.ptp(lines)) * 128 <= machine["atom_near"])
+    if not len(lines):
+        return 0.0
+    reach = max(int(np.ptp(lines)) * 128, 1)
+    near, far = machine["atom_near_bytes"], machine["atom_far_bytes"]
+    return float(np.interp(np.log2(reach), (np.log2(near), np.log2(far)), (1, 0)))
 
 
 def _atomic_instructions(work: Work) -> NDArray[np.int64]:

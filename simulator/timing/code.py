@@ -102,6 +102,8 @@ def _code_array(
             "constant": "c[" in each.operands,
             "table": table_line(each.operands),
             "bypasses": _bypasses(modifiers),
+            "word": _word(modifiers) if kind == Kind.ATOMIC else 0,
+            "compares": kind == Kind.ATOMIC and "CAS" in modifiers,
             "idle": name == "LDS" and each.operands.replace(" ", "").startswith("RZ,[RZ"),
             "adu": _ADU if name in _OF_ADU else 0.0,
             **_synchronizes(kind, each),
@@ -178,6 +180,11 @@ def _bypasses(modifiers: list[str]) -> bool:
     """Say whether L1 is not asked: of what other SMs may have written, and copies of 16 bytes."""
     is_strong = "STRONG" in modifiers and ("GPU" in modifiers or "SYS" in modifiers)
     return is_strong or "BYPASS" in modifiers
+
+
+def _word(modifiers: list[str]) -> int:
+    """Return the bytes of the word that an atomic's lane changes."""
+    return 8 if any("64" in each for each in modifiers) else 4
 
 
 def _held(held: float | None, interval: float | None) -> float:

@@ -13,12 +13,13 @@ from typing import Any
 
 from simulator.jit import jit
 from simulator.timing.machine import NUMBERS
-from simulator.timing.state import LANES, NEVER, QUEUE, Kind
+from simulator.timing.state import LANES, MOST_GONE, NEVER, QUEUE, Kind
 
 __all__ = ["fence_off", "free_at", "free_for", "leaves_at", "occupy", "turned"]
 
 _SERVED, _DRAINED = NUMBERS.index("shared_warp"), NUMBERS.index("shared_drained")
 _DATA_TURN, _DATA_MISSED = NUMBERS.index("data_turn"), NUMBERS.index("data_missed")
+_BACKLOG = NUMBERS.index("backlog")
 _DATA_COPIED, _DATA_IDLE = NUMBERS.index("data_copied"), NUMBERS.index("data_idle")
 
 _SHARED, _LOAD, _STORE = int(Kind.SHARED), int(Kind.LOAD), int(Kind.STORE)
@@ -35,7 +36,7 @@ def _needs_data(code: Any, queue: int, number: int) -> bool:
 
 
 @jit()
-def free_at(code: Any, state: Any, queue: int, place: int, now: int) -> int:
+def free_at(code: Any, state: Any, machine: Any, queue: int, place: int, now: int) -> int:
     """Return when what an entry needs is free, as far as is known now."""
     entry = state.entry[queue, (state.head[queue] + place) % QUEUE]
     number = entry[1]
@@ -46,6 +47,8 @@ def free_at(code: Any, state: Any, queue: int, place: int, now: int) -> int:
         at = max(at, state.served[entry[0]])
     if _needs_data(code, queue, number):
         at = max(at, min(state.lane[0, 0], state.lane[1, 0]))
+    if kind == _ATOMIC:
+        at = max(at, int(state.gone_at[(state.gone - int(machine[_BACKLOG])) % MOST_GONE]))
     return int(at)
 
 

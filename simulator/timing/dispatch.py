@@ -40,7 +40,7 @@ def dispatch(code: Any, trace: Any, state: Any, machine: Any, without: bool, now
     least = NEVER
     for queue in range(4, 8):
         if state.size[queue]:
-            at = max(state.queue_free[queue], free_at(code, state, queue, 0, now))
+            at = max(state.queue_free[queue], free_at(code, state, machine, queue, 0, now))
             if at <= now:
                 state.queue_free[queue] = at = _take(
                     code, trace, state, machine, without, queue, 0, now
@@ -74,7 +74,7 @@ def dispatch(code: Any, trace: Any, state: Any, machine: Any, without: bool, now
         kind = code[state.entry[queue, (state.head[queue] + place) % QUEUE, 1]].kind
         at = NEVER
         if place == 0 or kind == _SHARED:
-            at = free_at(code, state, queue, place, now)
+            at = free_at(code, state, machine, queue, place, now)
         if at <= now:  # the next one of its queue has its place now
             _take(code, trace, state, machine, without, queue, place, now)
             state.passed[queue] -= 1

@@ -17,7 +17,7 @@ from simulator.timing.kept import (
     touch,
 )
 from simulator.timing.machine import NUMBERS
-from simulator.timing.state import PLACES, WAYS, Kind
+from simulator.timing.state import MOST_GONE, PLACES, WAYS, Kind
 
 __all__ = [
     "FILLED",
@@ -42,7 +42,9 @@ _STORE_JOINS = NUMBERS.index("store_joins")
 _STORE_ROOM = NUMBERS.index("store_room")
 _STORE_REQUEST, _STORE_LINE = NUMBERS.index("store_request"), NUMBERS.index("store_line")
 _ATOM_HOT = NUMBERS.index("atom_hot")
-_ATOM_RATE, _ATOM_LATENCY = NUMBERS.index("atom_rate"), NUMBERS.index("atom_latency")
+_ATOM_ASKED, _ATOM_MORE = NUMBERS.index("atom_asked"), NUMBERS.index("atom_more")
+_ATOM_PACKET, _ATOM_GIVEN = NUMBERS.index("atom_packet"), NUMBERS.index("atom_given")
+_ATOM_LATENCY = NUMBERS.index("atom_latency")
 OF_L2, OF_STORES, _OF_DRAM, OF_ATOMICS = range(PLACES)
 _LINE = 4
 """Sectors."""
@@ -50,7 +52,7 @@ _LOADED = 16
 """Of a line of L1, behind the bits of its sectors: that something of it was loaded."""
 FILLED = 4
 """The bit of a line's mask behind its sectors': from there on, bytes of each that are accessed."""
-_SECTOR = 32
+_SECTOR, _WORD = 32, 4
 """Bytes."""
 
 _STORE, _ATOMIC = int(Kind.STORE), int(Kind.ATOMIC)
@@ -58,15 +60,15 @@ _STORE, _ATOMIC = int(Kind.STORE), int(Kind.ATOMIC)
 
 @jit()
 def access(
-    trace: Any, state: Any, machine: Any, at: int, first: int, kind: int,
-    bypasses: float, share: float, now: int,
+    trace: Any, state: Any, machine: Any, one: Any, at: int, first: int, bypasses: float,
+    share: float, now: int,
 ) -> int:  # fmt: skip
     """Serve an access to global memory; when its data are there.
 
-    `first`: the line of the first lane. `bypasses`: bytes per cycle from the L2, where L1 is not
-    asked, and keeps nothing of it; 0: it is asked.
+    `one`: its instruction; `first`: the line of the first lane. `bypasses`: bytes per cycle from
+    the L2, where L1 is not asked, and keeps nothing of it; 0: it is asked.
     """
-    done = now + int(machine[_L1])
+    done, kind = now + int(machine[_L1]), one.kind
     for place in range(trace[at + 4], trace[at + 5]):
         line = first + trace[state.lines + 2 * place]
         given = trace[state.lines + 2 * place + 1]
@@ -74,7 +76,7 @@ def access(
         sectors = count_sectors(mask)
         if kind == _ATOMIC:
             state.counts[6] += sectors
-            done = max(done, _atomic(state, machine, sectors, now))
+            done = max(done, _atomic(state, machine, one, sectors, given >> FILLED, now))
             continue
         if bypasses and kind != _STORE:
             state.counts[3] += sectors
@@ -261,6 +263,14 @@ def _store_cycles(machine: Any, sectors: int, is_whole: bool) -> float:
 
 
 @jit()
+def _goes(state: Any, sectors: int, there: float) -> None:
+    """Say when sectors of a store or an atomic are there."""
+    for _ in range(sectors):
+        state.gone_at[state.gone % MOST_GONE] = there
+        state.gone += 1
+
+
+@jit()
 def to_l2(
     state: Any, machine: Any, sectors: int, share: float, is_whole: bool, now: int
 ) -> int:  # fmt: skip
@@ -273,6 +283,9 @@ def to_l2(
     cycles = _store_cycles(machine, sectors, is_whole)
     there = _ask(state, machine, OF_STORES, cycles, 0.0, now) + machine[_L2]
     away = spread_over(state, sectors, share)
+    alone = max(cycles, 32 * away / machine[_DRAM_RATE])
+    state.sent = max(state.sent, float(now)) + alone
+    _goes(state, sectors, state.sent)
     if away:
         cycles = 32 * away / machine[_DRAM_RATE]
         far = _ask(state, machine, _OF_DRAM, cycles, machine[_DRAM_WAIT], now)
@@ -284,14 +297,28 @@ def to_l2(
 
 
 @jit()
-def _atomic(state: Any, machine: Any, sectors: int, now: int) -> int:
-    """Ask L2 to change sectors; when the old values are there.
+def _atomic(state: Any, machine: Any, one: Any, sectors: int, filled: int, now: int) -> int:
+    """Ask L2 to change sectors of a line; when the old values are there.
 
-    They take the way that loads take (gpu_check/data/h100_gathers_beside.csv). Those that meet in
-    few words wait for each other there, and loads do not wait for them.
+    `filled`: bytes of each. They take the way of stores: a packet for each sector and one before
+    them, or one for a single word. Those that give the old value take longer, longer still where
+    they compare; so do doubles that fill sectors. The L2 looks them up as it does loads
+    (gpu_check/data/h100_atomic_lines.csv, h100_atomics_beside.csv). Those that meet in few words
+    wait for each other there, and loads do not wait for them.
     """
     state.counts[5] += sectors
-    there = _ask(state, machine, OF_L2, 32 * sectors / machine[_ATOM_RATE], 0.0, now)
+    is_word = sectors == 1 and filled <= one.word
+    way = machine[_ATOM_PACKET] * (1 if is_word else 1 + sectors)
+    is_whole = filled > _SECTOR // 2
+    if one.write >= 0:
+        more = 1.5 if one.compares and not is_word else 1.0
+        way = max(way, machine[_ATOM_GIVEN] * (sectors + 0.5 * is_whole) * more)
+    elif is_whole and one.word > _WORD:
+        way = max(way, machine[_ATOM_GIVEN] * sectors)
+    there = _ask(state, machine, OF_STORES, way, 0.0, now)
+    asked = machine[_ATOM_ASKED] + (sectors - 1) * machine[_ATOM_MORE]
+    there = max(there, _ask(state, machine, OF_L2, asked, 0.0, now))
     there = max(there, _ask(state, machine, OF_ATOMICS, sectors * machine[_ATOM_HOT], 0.0, now))
     state.free[OF_ATOMICS] = max(state.free[OF_ATOMICS], there)
+    _goes(state, sectors, there)
     return int(there + machine[_ATOM_LATENCY])

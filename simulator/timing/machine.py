@@ -15,7 +15,7 @@ NUMBERS = (
     "mio_room", "lg_room", "l1_latency", "l2_latency", "dram_latency", "l2_rate", "dram_rate",
     "dram_share", "store_rate", "barrier_interval", "barrier_latency", "launch_interval",
     "launch_latency", "read_latency", "branch", "fence", "l2_wait",
-    "dram_wait", "atom_rate", "atom_latency", "constants", "code_held", "code_near", "code_rate",
+    "dram_wait", "atom_packet", "atom_latency", "constants", "code_held", "code_near", "code_rate",
     "code_far_rate", "request", "atom_hot", "phase_latency", "tma_latency", "tma_rate",
     "tma_row", "tma_l2_rate", "tma_request", "gmma_latency", "cluster_latency", "store_request",
     "local_missed", "launch_warp", "warp_begins", "fence_gpu", "fence_sys", "fence_interval",
@@ -27,7 +27,8 @@ NUMBERS = (
     "constant_near", "constant_held", "constant_uniform_held", "constant_ask", "constant_rest",
     "constant_stays", "local_far", "local_stored", "dram_wait_written",
     "dram_wait_load", "dram_fetched", "kept_from", "kept_to", "kept_sector",
-    "lg_own",
+    "lg_own", "atom_asked", "atom_more", "atom_given",
+    "backlog",
 )  # fmt: skip
 """Names of the machine's numbers, in order: cycles, bytes per cycle, shares."""
 CARVEOUTS = (0, 8, 16, 32, 64, 100, 132, 164, 196, 228)

@@ -154,7 +154,7 @@ def ask(
             of = COMMON if first < 0 else share
             first = ~first if first < 0 else first + state.apart[warp]
             busy = state.free[OF_L2]
-            there = access(trace, state, machine, at, first, kind, bypasses, of, now)
+            there = access(trace, state, machine, code[number], at, first, bypasses, of, now)
             base += 1
             if again > 0:
                 # Each line of shared memory asks anew for a line.

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from simulator.law.chips import Chip
-from simulator.timing.atomics import hot_cycles, meet_near
+from simulator.timing.atomics import hot_cycles, near_share
 from simulator.timing.draws import Draws, drawn
 from simulator.timing.footprint import SECTOR
 from simulator.timing.local_memory import local_shares
@@ -22,6 +22,8 @@ __all__ = ["Held", "held_of", "numbers_of", "sms_of"]
 
 _PAIR = 2
 """Blocks of a cluster that every SM can hold one of."""
+_ATOMS = ("atom_packet", "atom_asked", "atom_more", "atom_given")
+"""Cycles of an SM that atomics take, all SMs at work."""
 
 
 @dataclass(frozen=True)
@@ -132,7 +134,6 @@ def numbers_of(work: Work, machine: Mapping[str, float], held: Held, sms: int) -
         "dram_stored": held.kept.stored * held.stored_share,
         "crossed": held.kept.crossed * held.share,
         "l2_rate": held.l2_rate,
-        "atom_rate": machine["atom_near_rate" if meet_near(work, machine) else "atom_rate"],
         "atom_hot": hot_cycles(work, machine) / blocks,
         # Sectors of one SM stand for those of all, beside what the L2 holds.
         "kept_sector": SECTOR * sms * busy / held.l2_bytes if held.l2_bytes else 0.0,
@@ -165,9 +166,11 @@ def numbers_of(work: Work, machine: Mapping[str, float], held: Held, sms: int) -
     numbers["tma_l2_rate"] = min(machine["tma_rate"], tma_rate / busy)
     more = machine["request"] * busy - machine["request_alone"]  # for what no other SM asks
     numbers["tma_request"] = machine["request_alone"] + max(more, 0.0) * apart
-    numbers["atom_rate"] = min(machine["atom_alone"], numbers["atom_rate"] / busy)
-    for name in ("request", "store_line", "store_request"):
+    for name in (*_ATOMS, "request", "store_line", "store_request"):
         numbers[name] = max(machine[f"{name}_alone"], machine[name] * busy)
+    near = near_share(work, machine) * (machine["atom_near"] - 1)
+    for name in _ATOMS:
+        numbers[name] *= 1 + near
     asks = max(machine["constant_ask_alone"] / machine["constant_ask"], busy)
     for name in ("constant_ask", "constant_rest"):
         numbers[name] *= asks

@@ -52,6 +52,8 @@ LANES = 2
 """Accesses that the data pipe serves side by side, and loads whose lines are looked up so."""
 MOST_ASKED = 256
 """Loads whose lines were looked up, and that wait for their data or for the data pipe, at most."""
+MOST_GONE = 512
+"""Sectors on their way of which it is known when they are there, at most."""
 GROUPS = 16
 CLUSTER_BARRIER = 16
 """Its number among a block's own."""
@@ -173,6 +175,8 @@ CODE = np.dtype(
         ("constant", np.int64),  # whether it reads a constant bank
         ("table", np.int64),  # a variable's line there, and one; -1: at a uniform register
         ("bypasses", np.int64),  # whether it reads the L2, whatever L1 holds
+        ("word", np.int64),  # bytes of the word that an atomic's lane changes; 0: not an atomic
+        ("compares", np.int64),  # whether it sends two of them: compare and swap
         ("idle", np.int64),  # whether it is one of the loads that the compiler puts before copies
         ("adu", np.float64),  # cycles for which it holds the unit of constants and barriers
         ("number", np.int64),  # a barrier's, or how many groups may be left; 1: a group's end
@@ -272,6 +276,9 @@ STATE = np.dtype(
         ("drained", *_numbers(MOST_WARPS)),  # when its last store left the queue
         ("fence_free", np.float64), ("fence_last", *_numbers(PARTITIONS)),
         ("stored", np.float64),  # when the last store is there
+        # Sectors of stores and atomics that went: when each is there, the last ones; how many.
+        ("gone_at", np.float64, (MOST_GONE,)), ("gone", np.int64),
+        ("sent", np.float64),  # until when stores would be on their way, if there were no loads
         # Lines of the last stores, with which later ones are joined: their sectors, and the bytes
         # of each that are stored. And of many lines the block that touched it, the sectors that it
         # stored and those that DRAM brought it, and what had been moved when it last did.
