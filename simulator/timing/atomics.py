@@ -21,20 +21,23 @@ _FLOAT = re.compile(r"B?F\d").match
 """How the type of floats begins, among an atomic's modifiers."""
 
 
-def near_share(work: Work, machine: Mapping[str, float]) -> float:
-    """Return how far the grid's atomics change so few lines that these meet in parts of the L2.
+def near_share(work: Work, machine: Mapping[str, float], sms: int) -> float:
+    """Return how far atomics change so few lines at a time that these meet in parts of the L2.
 
-    1: they do; 0: they are all over (gpu_check/data/h100_atomic_lines.csv).
+    1: they do; 0: they are all over (gpu_check/data/h100_atomic_lines.csv). The words of the blocks
+    that run at a time count: those of one, and their share of the way from the first to the last.
     """
     chosen = _atomic_instructions(work)
-    found = [
+    every = (
         trace.base[np.isin(trace.rows.number[trace.global_rows()], chosen)]
         for trace in _several(work) if len(chosen)
-    ]  # fmt: skip
-    lines = np.concatenate([np.zeros(0, np.int64), *found])
-    if not len(lines):
+    )  # fmt: skip
+    found = [lines for lines in every if len(lines)]
+    if not found:
         return 0.0
-    reach = max(int(np.ptp(lines)) * 128, 1)
+    own = float(np.median([np.ptp(lines) for lines in found]))
+    way = max(np.ptp(np.concatenate(found)) - own, 0.0)
+    reach = max(128 * (own + way * min(1.0, work.resident * sms / work.blocks)), 1.0)
     near, far = machine["atom_near_bytes"], machine["atom_far_bytes"]
     return float(np.interp(np.log2(reach), (np.log2(near), np.log2(far)), (1, 0)))
 

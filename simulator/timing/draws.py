@@ -15,6 +15,7 @@ from simulator.law.chips import Chip
 from simulator.timing.distinct import distinct
 from simulator.timing.footprint import SECTOR, Footprint
 from simulator.timing.rates import table
+from simulator.timing.sharing import read_at_once
 from simulator.timing.work import Work
 
 __all__ = ["Draws", "drawn"]
@@ -30,6 +31,8 @@ class Draws:
     """The share of them that the L2 does not have."""
     fetched: float = 1.0
     """Sectors that DRAM brings for one of them."""
+    crossed: float = 0.0
+    """The share of them that comes from the other part of the L2."""
     alone: float = 0.0
     """The share of these whose line's other half is not read with them."""
     sectors: int = 0
@@ -74,7 +77,7 @@ def drawn(
 
     size = (footprint.reads + footprint.writes - footprint.both) * footprint.spread
     others = max(0.0, 1 - sum(asked) / max(sectors, 1)) * sectors / 4  # lines of streams
-    missed = fetched = alone = 0.0
+    missed = fetched = alone = crossed = 0.0
     for place, each in enumerate(footprint.drawn):
         if not asked[place]:
             continue
@@ -85,15 +88,21 @@ def drawn(
         filled = each.pairs / max(each.lines, 1) - 1
         # Each sector is read a first time, too.
         first = min(1.0, each.sectors / (asked[place] / len(work.traces) * work.blocks))
-        found = max(_missed(4 * SECTOR * room / held, filled), lost * first)
+        found = _missed(4 * SECTOR * room / held, filled)
+        if found:  # of those that read it at once, one asks DRAM for it
+            found /= read_at_once(work, each.loads)
+        found = max(found, lost * first)
         written = max(_written(room * 4 * SECTOR), first * _written(size))
         share = each.changed * written + (1 - each.changed) * found
         missed += asked[place] * share
+        # What DRAM brings to one part crosses to the other, and half of what is changed does.
+        crossed += each.changed * asked[place] / 2 + (1 - each.changed) * 2 * pairs[place] * share
         fetched += 2 * pairs[place] * share
         alone += 2 * (2 * lines[place] - pairs[place]) * share
     return Draws(
         min(1.0, sum(asked) / max(sectors, 1)), missed / max(sum(asked), 1),
-        fetched / missed if missed else 1.0, alone / fetched if fetched else 0.0,
+        fetched / missed if missed else 1.0, min(1.0, crossed / max(sum(asked), 1)),
+        alone / fetched if fetched else 0.0,
         sum(each.sectors for each in footprint.drawn),
     )  # fmt: skip
 

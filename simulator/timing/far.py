@@ -181,11 +181,8 @@ def from_l2(
     few = sectors <= _LINE  # of a warp: how copies of many lines cross was not measured
     state.moved += sectors
     has = known(state, machine, line, mask, share)
-    if few and has != HERE:
-        state.cross_rest += sectors * machine[_CROSSED]
-    if state.cross_rest >= min(sectors, _LINE):
-        crossed = int(state.cross_rest)
-        state.cross_rest -= crossed
+    if few and has != HERE and _is_across(state, sectors, machine[_CROSSED], line):
+        crossed = sectors
         state.free[OF_STORES] += 32 * crossed / machine[_STORE_RATE]
         # It waits for stores that are on that way, not for all that wait for it.
         room = machine[_STORE_ROOM] * 128 / machine[_STORE_RATE]
@@ -202,6 +199,18 @@ def from_l2(
         there = max(there, far + machine[_DRAM])
     state.loaded = max(state.loaded, int(there))
     return int(there)
+
+
+@jit()
+def _is_across(state: Any, sectors: int, share: float, line: int) -> bool:
+    """Say whether a line comes from the L2's other part, if a share of all do."""
+    if line >= 0:  # which ones do is drawn: in turn, it would be those of the same instruction
+        drawn = (line & BITS) * MIX >> 4 & BITS
+        return bool(((drawn ^ drawn >> 15) * MIX >> 12 & 1023) < 1024 * share)
+    state.cross_rest += sectors * share
+    is_across = bool(state.cross_rest >= sectors)
+    state.cross_rest -= sectors * is_across
+    return is_across
 
 
 @jit()

@@ -132,7 +132,7 @@ def numbers_of(work: Work, machine: Mapping[str, float], held: Held, sms: int) -
         "dram_share": from_dram,
         "dram_fetched": fetched,
         "dram_stored": held.kept.stored * held.stored_share,
-        "crossed": held.kept.crossed * held.share,
+        "crossed": (1 - draws.part) * held.kept.crossed * held.share + draws.part * draws.crossed,
         "l2_rate": held.l2_rate,
         "atom_hot": hot_cycles(work, machine) / blocks,
         # Sectors of one SM stand for those of all, beside what the L2 holds.
@@ -168,7 +168,7 @@ def numbers_of(work: Work, machine: Mapping[str, float], held: Held, sms: int) -
     numbers["tma_request"] = machine["request_alone"] + max(more, 0.0) * apart
     for name in (*_ATOMS, "request", "store_line", "store_request"):
         numbers[name] = max(machine[f"{name}_alone"], machine[name] * busy)
-    near = near_share(work, machine) * (machine["atom_near"] - 1)
+    near = near_share(work, machine, sms) * (machine["atom_near"] - 1)
     for name in _ATOMS:
         numbers[name] *= 1 + near
     asks = max(machine["constant_ask_alone"] / machine["constant_ask"], busy)

@@ -18,10 +18,12 @@ from simulator.timing.population import FEWEST
 from simulator.timing.traces import BlockTrace
 from simulator.timing.work import Work
 
-__all__ = ["kept_twice", "l2_rate", "read_together", "readers"]
+__all__ = ["kept_twice", "l2_rate", "read_at_once", "read_together", "readers"]
 
 _FARTHEST = 16
-"""Blocks away on an axis of the grid."""
+"""Blocks away on an axis of the grid, or by their numbers."""
+_FAR_PAIRS = 16
+"""Pairs of blocks that tell what those far apart have in common, at most."""
 
 
 def kept_twice(work: Work, found: Footprint) -> tuple[float, float]:
@@ -112,6 +114,37 @@ def read_together(work: Work, reach: int, l1_bytes: int, of_sm: float) -> float:
             asked += weight * len(sectors)
             together += weight * int(_held(sectors, _union(near)).sum())
     return together / asked if asked else 0.0
+
+
+def read_at_once(work: Work, loads: frozenset[int]) -> float:
+    """Return how many blocks read the same at about the same time, by these loads: one and more.
+
+    Blocks that ran tell by their distance how much of it they have in common; what those far apart
+    have is chance. Distances that no two of them have lie between the others, or share nothing.
+    """
+    blocks = {
+        _number(each, work.grid): each.sectors_of(loads) for each in (*work.probes, *work.traces)
+    }
+    numbers = sorted(number for number, sectors in blocks.items() if len(sectors))
+    shared: dict[int, list[float]] = {}
+    chance: list[float] = []
+    for place, number in enumerate(numbers):
+        for other in numbers[place + 1 :]:
+            away = other - number
+            if away > _FARTHEST and (len(chance) >= _FAR_PAIRS or place % 2):
+                break
+            held = float(_held(blocks[number], blocks[other]).mean())
+            if away <= _FARTHEST:
+                shared.setdefault(away, []).append(held)
+            else:
+                chance.append(held)
+                break
+    if not shared:
+        return 1.0
+    known = sorted(shared)
+    each = [float(np.mean(shared[away])) for away in known]
+    found = np.interp(np.arange(1, _FARTHEST + 1), [0, *known], [1.0, *each], right=0.0)
+    return float(1 + 2 * np.maximum(found - np.mean(chance or [0.0]), 0).sum())
 
 
 def _number(trace: BlockTrace, grid: tuple[int, int, int]) -> int:

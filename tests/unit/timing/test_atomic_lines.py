@@ -123,7 +123,7 @@ def test_words_near_each_other_take_longer() -> None:
         made = work([replace(_OPS["red"], lines=1)], warps=1, times=2)
         (trace,) = made.traces
         base = np.array([0, words // 32 - 1])
-        return near_share(replace(made, traces=(replace(trace, base=base),)), MACHINE)
+        return near_share(replace(made, traces=(replace(trace, base=base),)), MACHINE, 132)
 
     assert [at(1 << place) for place in (12, 16, 18, 22)] == pytest.approx([1, 1, 0, 0], abs=1e-3)
     assert at(1 << 17) == pytest.approx(0.5, abs=0.01)
