@@ -224,7 +224,7 @@ def _measurements(op: str, mine: dict[str, NDArray[Any]]) -> Measurements:
 PackagedRecording = Literal["h100_accesses", "h100_loops", "h200_accesses", "h200_loops"]
 PackagedTable = Literal[
     "devices", "h100_accesses", "h100_atomic_lines", "h100_atomics", "h100_atomics_beside",
-    "h100_bandwidth", "h100_banks", "h100_behind",
+    "h100_bandwidth", "h100_banks", "h100_behind", "h100_behind_stores",
     "h100_aside", "h100_backlog", "h100_barrier_loops", "h100_blocks",
     "h100_branches", "h100_clock_classes", "h100_conflicts_beside",
     "h100_constant_lanes", "h100_constant_misses", "h100_constant_operands", "h100_constants",
@@ -271,7 +271,7 @@ PackagedTable = Literal[
     "h100_timed_thirteenth_estimates",
     "h100_timed_twelfth",
     "h100_timed_twelfth_estimates",
-    "h100_timed_twentieth", "h100_timed_twentieth_estimates", "h100_unlike_blocks",
+    "h100_timed_twentieth", "h100_timed_twentieth_estimates", "h100_uneven", "h100_unlike_blocks",
     "h100_tma", "h100_tpcs", "h100_traffic", "h100_transposes", "h100_turnover", "h100_turns",
     "h100_waits", "h100_waves", "h100_wgmma",
     "h100_windows", "h100_yields",

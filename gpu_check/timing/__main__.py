@@ -13,6 +13,7 @@ from gpu_check.timing.atomic_lines import measure_atomic_lines, measure_atomics_
 from gpu_check.timing.atomics import measure_atomics
 from gpu_check.timing.banks import measure_banks
 from gpu_check.timing.behind import measure_behind
+from gpu_check.timing.behind_stores import measure_behind_stores
 from gpu_check.timing.blocks import measure_blocks
 from gpu_check.timing.branches import measure_branches
 from gpu_check.timing.conflicts_beside import measure_conflicts_beside
@@ -85,6 +86,7 @@ from gpu_check.timing.tpcs import measure_places, measure_tpcs
 from gpu_check.timing.transposes import measure_transposes
 from gpu_check.timing.turnover import measure_turnover
 from gpu_check.timing.turns import measure_turns
+from gpu_check.timing.uneven import measure_uneven
 from gpu_check.timing.unlike_blocks import measure_first_places, measure_unlike_blocks
 from gpu_check.timing.waits import measure_waits
 from gpu_check.timing.waves import measure_waves
@@ -174,6 +176,8 @@ _TABLES: dict[str, Callable[[], list[dict[str, Any]]]] = {
     "store_halves": measure_store_halves,
     "windows": measure_windows,
     "behind": measure_behind,
+    "behind_stores": measure_behind_stores,
+    "uneven": measure_uneven,
     "order": measure_order,
     "slots": measure_slots,
     "issue_slots": measure_issue_slots,

@@ -47,7 +47,7 @@ def free_at(code: Any, state: Any, machine: Any, queue: int, place: int, now: in
         at = max(at, state.served[entry[0]])
     if _needs_data(code, queue, number):
         at = max(at, min(state.lane[0, 0], state.lane[1, 0]))
-    if kind == _ATOMIC:
+    if kind in (_STORE, _ATOMIC):
         at = max(at, int(state.gone_at[(state.gone - int(machine[_BACKLOG])) % MOST_GONE]))
     return int(at)
 

@@ -103,7 +103,7 @@ def copy_tile(
     is_store = code[number].number > 0
     if sectors:
         if is_store:
-            there = to_l2(state, machine, sectors, machine[_DRAM_STORED], True, int(begin))
+            there = to_l2(state, machine, sectors, sectors, machine[_DRAM_STORED], True, int(begin))
         else:
             rate, lines = machine[_COPY_RATE], max(rows, -(-sectors // _LINE))
             asks = lines * machine[_COPY_REQUEST]

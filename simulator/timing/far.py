@@ -39,7 +39,6 @@ _L2_WAIT, _DRAM_WAIT = NUMBERS.index("l2_wait"), NUMBERS.index("dram_wait")
 _WAIT_WRITTEN, _WRITTEN_LOAD = NUMBERS.index("dram_wait_written"), NUMBERS.index("dram_wait_load")
 _MEMORY, _MOST_LOAD = NUMBERS.index("load_memory"), NUMBERS.index("load_most")
 _STORE_JOINS = NUMBERS.index("store_joins")
-_STORE_ROOM = NUMBERS.index("store_room")
 _STORE_REQUEST, _STORE_LINE = NUMBERS.index("store_request"), NUMBERS.index("store_line")
 _ATOM_HOT = NUMBERS.index("atom_hot")
 _ATOM_ASKED, _ATOM_MORE = NUMBERS.index("atom_asked"), NUMBERS.index("atom_more")
@@ -139,13 +138,15 @@ def _find(state: Any, index: int, line: int) -> int:
 
 
 @jit()
-def _ask(state: Any, machine: Any, place: int, cycles: float, wait: float, now: int) -> float:
+def _ask(
+    state: Any, machine: Any, place: int, cycles: float, wait: float, now: int, sent: int = -1
+) -> float:
     """Ask a place for some cycles of its work; when it is done, but for the latency.
 
     The busier it was lately, the longer a request waits before: `wait` cycles where it is half
     busy, and more by how little time is free (gpu_check/data/h100_flight.csv).
     """
-    begin = max(float(now), state.free[place])
+    begin = max(float(max(now, sent)), state.free[place])
     state.free[place] = begin + cycles
     # TMA asks ahead, for when it comes to a copy: who asks after that is at no earlier time.
     at = max(float(now), state.load_at[place])
@@ -172,27 +173,29 @@ def from_l2(
     """
     state.counts[5] += sectors
     state.counts[8] += sectors
+    few = sectors <= _LINE  # of a warp: how copies of many lines cross was not measured
     cycles = max(32 * sectors / rate, asks)
-    there = _ask(state, machine, OF_L2, cycles, machine[_L2_WAIT], now) + machine[_L2]
-    # What is asked for takes the way on which stores go.
+    # What is asked for takes the way on which stores go, behind those that went before.
     asked = -(-sectors // _LINE) * machine[_STORE_ASKED]
+    sent = now
+    if few:  # TMA asks ahead
+        state.sent = max(state.sent, float(now)) + asked
+        sent = int(state.sent - asked)
+    there = _ask(state, machine, OF_L2, cycles, machine[_L2_WAIT], now, sent) + machine[_L2]
     # So does what comes from the other part of the L2 (gpu_check/data/h100_turnover.csv).
     state.free[OF_STORES] = max(state.free[OF_STORES], float(now)) + asked
-    few = sectors <= _LINE  # of a warp: how copies of many lines cross was not measured
     state.moved += sectors
     has = known(state, machine, line, mask, share)
     if few and has != HERE and _is_across(state, sectors, machine[_CROSSED], line):
         crossed = sectors
         state.free[OF_STORES] += 32 * crossed / machine[_STORE_RATE]
-        # It waits for stores that are on that way, not for all that wait for it.
-        room = machine[_STORE_ROOM] * 128 / machine[_STORE_RATE]
-        there = max(there, min(state.free[OF_STORES], now + room) + machine[_L2]) + machine[_FAR]
+        there += machine[_FAR]
     away = far_away(state, machine, sectors, share, line, mask, has)
     if away:
         if few:  # it goes behind what the L2 was asked for before
             state.free[_OF_DRAM] = max(state.free[_OF_DRAM], state.free[OF_L2])
         cycles = 32 * away * machine[_FETCHED] / machine[_DRAM_RATE]
-        far = _ask(state, machine, _OF_DRAM, cycles, machine[_DRAM_WAIT], now)
+        far = _ask(state, machine, _OF_DRAM, cycles, machine[_DRAM_WAIT], now, sent)
         if few:  # and holds up what comes behind it
             held = max(cycles - 32 * away / rate, 0.0)
             state.free[OF_L2] += held * machine[_DRAM_HOLDS]
@@ -260,8 +263,8 @@ def _store(state: Any, machine: Any, line: int, mask: int, filled: int, now: int
         return
     # DRAM gets a sector once, however often it is stored while the L2 has it.
     fresh = new & ~touch(state, machine, line, new, True)
-    share = machine[_DRAM_STORED] * count_sectors(fresh) / count_sectors(new)
-    to_l2(state, machine, count_sectors(new), share, filled >= _SECTOR, now)
+    is_whole, once = filled >= _SECTOR, count_sectors(fresh)
+    to_l2(state, machine, count_sectors(new), once, machine[_DRAM_STORED], is_whole, now)
 
 
 @jit()
@@ -281,20 +284,21 @@ def _goes(state: Any, sectors: int, there: float) -> None:
 
 @jit()
 def to_l2(
-    state: Any, machine: Any, sectors: int, share: float, is_whole: bool, now: int
+    state: Any, machine: Any, sectors: int, fresh: int, share: float, is_whole: bool, now: int
 ) -> int:  # fmt: skip
-    """Store sectors to the L2, which DRAM takes a share of; when they are there.
+    """Store sectors to the L2; when they are there.
 
-    `is_whole`: whether all bytes of them are stored.
+    `fresh`: those that DRAM takes a share of; `is_whole`: whether all bytes of them are stored.
     """
     state.counts[5] += sectors
     state.moved += sectors
     cycles = _store_cycles(machine, sectors, is_whole)
     there = _ask(state, machine, OF_STORES, cycles, 0.0, now) + machine[_L2]
-    away = spread_over(state, sectors, share)
-    alone = max(cycles, 32 * away / machine[_DRAM_RATE])
-    state.sent = max(state.sent, float(now)) + alone
-    _goes(state, sectors, state.sent)
+    away = spread_over(state, fresh, share) if fresh else 0
+    if sectors <= _LINE:
+        alone = max(cycles, 32 * away / machine[_DRAM_RATE])
+        state.sent = max(state.sent, float(now)) + alone
+        _goes(state, sectors, state.sent)
     if away:
         cycles = 32 * away / machine[_DRAM_RATE]
         far = _ask(state, machine, _OF_DRAM, cycles, machine[_DRAM_WAIT], now)
@@ -325,6 +329,7 @@ def _atomic(state: Any, machine: Any, one: Any, sectors: int, filled: int, now: 
     elif is_whole and one.word > _WORD:
         way = max(way, machine[_ATOM_GIVEN] * sectors)
     there = _ask(state, machine, OF_STORES, way, 0.0, now)
+    state.sent = max(state.sent, float(now)) + way
     asked = machine[_ATOM_ASKED] + (sectors - 1) * machine[_ATOM_MORE]
     there = max(there, _ask(state, machine, OF_L2, asked, 0.0, now))
     there = max(there, _ask(state, machine, OF_ATOMICS, sectors * machine[_ATOM_HOT], 0.0, now))

@@ -163,7 +163,8 @@ def footprint(
             steps, common = moved(dict(zip(places, blocks, strict=True)), grid)
             of_kind.setdefault(steps, []).append(common)
         of_one[number] = joined({(): blocks}, {steps: [common]})
-        whole = len(blocks[0]) and len(common) == len(blocks[0])
+        # The first block may touch less than the others do: a triangle's rows grow.
+        whole = len(blocks[0]) and len(common) == max(map(len, blocks))
         covers = covers and (bool(whole) or all(size == 1 for size in grid))
         if not whole:
             ran = dict(sorted(zip(places, blocks, strict=True), key=lambda at: at[0][::-1]))

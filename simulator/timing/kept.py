@@ -60,15 +60,23 @@ def is_lost(line: int, share: float) -> bool:
 
 
 @jit()
-def _place(line: int) -> int:
-    """Return where it stands which sectors of a line a block touched."""
-    return int((line & BITS) * MIX % ALL >> (32 - TOUCHED_BITS))
+def _place(state: Any, line: int) -> int:
+    """Return where it stands which sectors of a line a block touched: one of two places.
+
+    Where others have both, it takes that of the line that was touched less lately.
+    """
+    place = int((line & BITS) * MIX % ALL >> (32 - TOUCHED_BITS))
+    mine, other = state.touched[place], state.touched[place ^ 1]
+    if mine[_ENTRY_LINE] == line or mine[_ENTRY_LINE] < 0:
+        return place
+    older = other[_ENTRY_LINE] < 0 or other[_ENTRY_SINCE] < mine[_ENTRY_SINCE]
+    return place ^ 1 if other[_ENTRY_LINE] == line or older else place
 
 
 @jit()
 def touch(state: Any, machine: Any, line: int, mask: int, is_store: bool) -> int:
     """Say that a block stores sectors of a line, or gets them from DRAM; which it had stored."""
-    entry = state.touched[_place(line)]
+    entry = state.touched[_place(state, line)]
     if entry[_ENTRY_LINE] != line or entry[_ENTRY_BLOCK] != state.asker:
         entry[_ENTRY_LINE], entry[_ENTRY_BLOCK] = line, state.asker
         entry[_ENTRY_STORED] = entry[_ENTRY_LOADED] = 0
@@ -108,7 +116,7 @@ def known(state: Any, machine: Any, line: int, mask: int, share: float) -> int:
         return HERE
     if line < 0 or not _tells(machine, share):
         return NEW
-    entry = state.touched[_place(line)]
+    entry = state.touched[_place(state, line)]
     if entry[_ENTRY_LINE] != line or entry[_ENTRY_BLOCK] != state.asker:
         return NEW
     if mask & ~(entry[_ENTRY_LOADED] | entry[_ENTRY_STORED]):

@@ -22,7 +22,7 @@ NUMBERS = (
     "fence_more", "store_asked", "store_read", "l2_own", "neighbour_async", "dram_stored",
     "shared_warp", "shared_ahead", "shared_drained",
     "constant_word", "crossed", "dram_holds", "l2_spread", "dram_spread",
-    "store_line", "store_room", "data_turn", "data_missed", "load_memory", "load_most",
+    "store_line", "data_turn", "data_missed", "load_memory", "load_most",
     "aside_room", "far_latency", "store_joins", "data_copied", "data_idle",
     "constant_near", "constant_held", "constant_uniform_held", "constant_ask", "constant_rest",
     "constant_stays", "local_far", "local_stored", "dram_wait_written",

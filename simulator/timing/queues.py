@@ -178,7 +178,7 @@ def ask(
         if kind == _STORE:
             each, share = 1 if several else _LINE, machine[_LOCAL_STORED]
             for _ in range(sectors // each):
-                to_l2(state, machine, each, share, not several, now)
+                to_l2(state, machine, each, each, share, not several, now)
         else:
             done = max(done, now + int(machine[_L1]))
             # L1 holds all that lanes with one index load, or nothing of it.

@@ -18,7 +18,7 @@ from simulator.timing.residency import Residency, residency, shared_residency
 from simulator.timing.sharing import kept_twice, l2_rate, read_together, readers
 from simulator.timing.work import Work
 
-__all__ = ["Held", "held_of", "numbers_of", "sms_of"]
+__all__ = ["Held", "held_of", "numbers_of", "sms_of", "taking_turns"]
 
 _PAIR = 2
 """Blocks of a cluster that every SM can hold one of."""
@@ -115,12 +115,33 @@ def sms_of(work: Work, chip: Chip, machine: Mapping[str, float]) -> int:
     return min(sms, int(machine["cluster_sms"])) if math.prod(work.cluster) > _PAIR else sms
 
 
+def taking_turns(blocks: int, sms: int, alone: float) -> float:
+    """Return how long those SMs take that have one block more, where all get alike.
+
+    Beside the time that they took if all SMs had as many. `alone`: cycles of an SM alone, beside
+    those of all SMs at work.
+
+    >>> taking_turns(264, 132, 0.5), taking_turns(198, 132, 0.25), taking_turns(140, 132, 0.5)
+    (1.0, 0.75, 0.75)
+    """
+    fewest, more = divmod(blocks, sms)
+    if not fewest or not more:
+        return more / sms if more else 1.0
+    return (fewest + max(alone, more / sms)) / (fewest + 1)
+
+
 def numbers_of(work: Work, machine: Mapping[str, float], held: Held, sms: int) -> dict[str, float]:
     """Return the machine's numbers as one SM finds them."""
     blocks = -(-work.blocks // sms)
     is_one_wave = blocks <= work.resident
     # In one wave SMs that have fewer blocks leave the others more of the L2.
-    busy = work.blocks / (sms * blocks) if is_one_wave else 1.0
+    busy = fair = stored_fair = 1.0
+    if is_one_wave:
+        busy = work.blocks / (sms * blocks)
+        fair = taking_turns(work.blocks, sms, machine["l2_rate"] / machine["l2_alone"])
+        stored_fair = taking_turns(work.blocks, sms, machine["store_rate"] / machine["store_alone"])
+        most_of = work.blocks / sms - (blocks - 1)  # the part of the SMs that have most
+        busy += machine["uneven"] * (1 - most_of) ** 2 * (fair - busy)
     draws = held.draws
     once, at_random = (1 - draws.part) * held.kept.lost * held.share, draws.part * draws.missed
     from_dram = once + at_random
@@ -154,11 +175,12 @@ def numbers_of(work: Work, machine: Mapping[str, float], held: Held, sms: int) -
     numbers["dram_holds"] *= 1 - held.part + held.part / held.sharers
     # An SM alone gets more of the L2 than its share when all are at work.
     most = max(machine["l2_alone"], machine["l2_shared"])
-    for name, limit in (
-        ("l2_rate", most), ("dram_rate", most), ("store_rate", machine["store_alone"]),
+    numbers["l2_own"] = machine["l2_rate"]
+    for name, limit, part in (
+        ("l2_rate", most, busy), ("dram_rate", most, busy), ("l2_own", most, fair),
+        ("store_rate", machine["store_alone"], stored_fair),
     ):  # fmt: skip
-        numbers[name] = min(limit, numbers[name] / busy / slow)
-    numbers["l2_own"] = min(most, machine["l2_rate"] / busy)
+        numbers[name] = min(limit, numbers[name] / part / slow)
     apart = 1 - held.together
     tma_rate = 1 / (apart / machine["tma_own"] + held.together / machine["tma_shared"])
     if math.prod(work.cluster) > 1:  # how fast tiles come to several blocks was not measured
@@ -167,7 +189,8 @@ def numbers_of(work: Work, machine: Mapping[str, float], held: Held, sms: int) -
     more = machine["request"] * busy - machine["request_alone"]  # for what no other SM asks
     numbers["tma_request"] = machine["request_alone"] + max(more, 0.0) * apart
     for name in (*_ATOMS, "request", "store_line", "store_request"):
-        numbers[name] = max(machine[f"{name}_alone"], machine[name] * busy)
+        part = busy if name == "request" else stored_fair
+        numbers[name] = max(machine[f"{name}_alone"], machine[name] * part)
     near = near_share(work, machine, sms) * (machine["atom_near"] - 1)
     for name in _ATOMS:
         numbers[name] *= 1 + near

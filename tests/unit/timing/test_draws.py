@@ -9,22 +9,31 @@ import pytest
 
 from gpu_check.recordings import packaged_table
 from gpu_check.timing.random_reads import random_reads_source
+from simulator.law.chips import Chip
 from simulator.sass.replay import replay_compiled
+from simulator.sass.report import CompiledReport
 from simulator.timing.kernel_time import KernelTime
+from simulator.timing.machine import machine_of
+from simulator.timing.shares import held_of, numbers_of
 from tests.sass_kernels import needs_compiler
 
+H100 = Chip.of("H100")
 ROWS = {
     (int(row["mebibytes"]), int(row["unit"])): row for row in packaged_table("h100_random_reads")
 }
 
 
 @cache
-def time_of(mebibytes: int, unit: int) -> KernelTime:
+def report_of(mebibytes: int, unit: int) -> CompiledReport:
     return replay_compiled(
         random_reads_source(), kernel="random_reads", grid=1056, block=256, chip="H100",
         args=[np.zeros(mebibytes << 18, np.uint32), np.zeros(1, np.uint32),
               np.uint32((mebibytes << 20) // unit), np.int32(unit // 4)],
-    ).time(chip="H100")  # fmt: skip
+    )  # fmt: skip
+
+
+def time_of(mebibytes: int, unit: int) -> KernelTime:
+    return report_of(mebibytes, unit).time(chip="H100")
 
 
 @needs_compiler
@@ -36,3 +45,16 @@ def test_random_reads_take_their_time_and_dram_brings_as_much(mebibytes: int, un
     brought = time.counts["dram_sectors"] * 132 * 64  # bytes, a pair of sectors each
     assert brought == pytest.approx(float(row["dram_read"]), rel=0.03, abs=4e6)
     assert time.cycles == pytest.approx(float(row["cycles"]), rel=0.065)
+
+
+def test_what_is_read_at_random_crosses_as_often_as_dram_brings_it() -> None:
+    """Where nothing is lost, no line crosses: both parts of the L2 keep it (paged pieces)."""
+    machine = machine_of(H100) or {}
+    for mebibytes, unit in ((24, 32), (64, 128)):
+        work = report_of(mebibytes, unit).relaunch().work(H100)
+        held = held_of(work, H100, machine)
+        numbers = numbers_of(work, machine, held, 132)
+        assert held.draws.part > 0.95
+        brought = min(1.0, held.draws.missed * held.draws.fetched)
+        assert numbers["crossed"] == pytest.approx(brought, abs=0.05)
+        assert (brought < 0.02) == (mebibytes == 24)

@@ -4,11 +4,14 @@ from dataclasses import replace
 from itertools import product
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from simulator.timing.footprint import SECTOR, Dim3, footprint, own_bytes, probe_blocks
+from simulator.timing.sharing import read_at_once
 from simulator.timing.traces import AccessRows, BlockTrace, Steps
+from tests.unit.timing.works import Line, work
 
 grids = st.tuples(st.integers(1, 5), st.integers(1, 4), st.integers(1, 3))
 
@@ -270,3 +273,25 @@ def test_what_each_warp_reads_before_it_writes_was_there_before() -> None:
 
     assert read((0, 1)) == 8 * 128  # added to in place
     assert read((1, 0)) == 0
+
+
+def test_blocks_that_touch_more_than_the_first_one_do_are_taken_at_their_mean() -> None:
+    """Rows of a triangle: the first block's lines follow a rule, and are not all."""
+    blocks = 1024
+    each = {block: 1 + block % 256 // 8 for block in (0, 1, 100, 350, 600, 850, blocks - 1)}
+    at = [trace((block, 0, 0), 64 * block, lines) for block, lines in each.items()]
+    probes, traces = [*at[:2], at[-1]], at[2:-1]
+    found = footprint(probes, traces, (blocks, 1, 1), [])
+    mean = sum(1 + block % 256 // 8 for block in range(blocks)) / blocks
+    assert found.reads == pytest.approx(blocks * mean * 4 * SECTOR, rel=0.3)
+    assert not found.covers_grid
+
+
+@pytest.mark.parametrize("group", [1, 4])
+def test_blocks_that_read_the_same_at_once_are_told_by_their_distance(group: int) -> None:
+    rng = np.random.default_rng(3)
+    drawn = rng.permutation(4096)
+    numbers_of_blocks = [*range(8), *range(100, 108), *range(300, 308), 400, 500]
+    traces = tuple(trace((at, 0, 0), int(16 * drawn[at // group]), 16) for at in numbers_of_blocks)
+    made = replace(work([Line("LDG.E", "R0,[R2.64]", lines=1)]), grid=(512, 1, 1), traces=traces)
+    assert read_at_once(made, frozenset({0})) == pytest.approx(group, rel=0.25)

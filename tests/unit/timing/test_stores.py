@@ -7,23 +7,58 @@ import pytest
 
 from gpu_check.recordings import packaged_table
 from simulator.timing.state import Stall
+from simulator.timing.work import Work
 from tests.unit.timing.test_sm import MACHINE, run
 from tests.unit.timing.works import Line, work
 
+_LOAD = Line("LDG.E", "R4,[R6.64]", write=0, lines=1)
+_ADD = Line("FADD", "R0,R0,R4", waits=1)
 
-def test_what_comes_from_the_other_part_of_the_l2_does_not_wait_for_all_stores() -> None:
-    stores = [Line("STG.E", "[R2.64],R0", lines=32)] * 16
-    load = Line("LDG.E", "R4,[R6.64]", write=0, lines=1)
-    add = Line("FADD", "R0,R0,R4", waits=1)
 
-    def waited(crossed: float) -> int:
-        found = run(work([*stores, load, add]), crossed=crossed)
-        return int(found.stalls[len(stores) + 1, Stall.LONG_SCOREBOARD])
+def _whole(lines: int, stores: int, warps: int, times: int = 1) -> Work:
+    """Return warps that store whole lines and then wait for a load."""
+    made = work([Line("STG.E", "[R2.64],R0", lines=lines)] * stores + [_LOAD, _ADD],
+                warps=warps, times=times)  # fmt: skip
+    rows = made.traces[0].rows
+    is_store = rows.number < stores
+    sectors = np.where(is_store, 4 * lines, 1)
+    rows = replace(
+        rows, mask=np.where(np.arange(len(rows.mask)) < stores * lines, 15, 1), sectors=sectors,
+        bytes=32 * sectors,
+    )  # fmt: skip
+    return replace(made, traces=tuple(replace(each, rows=rows) for each in made.traces))
 
-    room = MACHINE["store_room"] * 128 / MACHINE["store_rate"]
-    way = len(stores) * 32 * MACHINE["store_request"]
-    assert waited(1.0) - waited(0.0) == pytest.approx(room, rel=0.2)
-    assert waited(1.0) < way + MACHINE["l2_latency"] - 50
+
+@pytest.mark.parametrize("crossed", [0.0, 1.0])
+def test_a_load_goes_behind_the_stores_that_went_before(crossed: float) -> None:
+    """Also where it comes from the other part of the L2: not behind more of them."""
+
+    def waited(stores: int) -> int:
+        found = run(_whole(1, stores, 1), crossed=crossed)
+        return int(found.stalls[stores + 1, Stall.LONG_SCOREBOARD])
+
+    each = 128 / MACHINE["store_rate"]
+    # Meanwhile a store leaves its queue every four cycles.
+    assert waited(40) - waited(8) == pytest.approx(32 * (each - 4), rel=0.15)
+
+
+@pytest.mark.parametrize("warps", [16, 32])
+def test_a_load_beside_warps_that_store_waits_as_long_as_it_did_on_an_h100(warps: int) -> None:
+    (busy,) = (
+        float(row["cycles"]) for row in packaged_table("h100_behind_stores")
+        if (row["access"], row["sms"], row["busy"]) == ("store_lines", "132", str(warps - 1))
+    )  # fmt: skip
+    found = run(_whole(1, 12, warps, 8))
+    loads = warps * 8
+    each = found.stalls[13, Stall.LONG_SCOREBOARD] / loads
+    assert each == pytest.approx(busy, rel=0.3)
+
+
+def test_stores_wait_while_too_many_are_on_their_way() -> None:
+    made = _whole(1, 40, 8)
+    held, free = (run(made, backlog=most) for most in (64, 510))
+    assert held.stalls[:40, Stall.LG_THROTTLE].sum() > free.stalls[:40, Stall.LG_THROTTLE].sum()
+    assert held.cycles == pytest.approx(free.cycles, rel=0.05)
 
 
 def test_lines_of_whole_sectors_are_stored_faster_than_parts_of_them() -> None:
