@@ -41,6 +41,7 @@ SETS = {
     "seventeenth b": "h100_timed_seventeenth_b", "seventeenth c": "h100_timed_seventeenth_c",
     "eighteenth": "h100_timed_eighteenth",
     "nineteenth": "h100_timed_nineteenth", "twentieth": "h100_timed_twentieth",
+    "twenty-first": "h100_timed_twentyfirst", "twenty-second": "h100_timed_twentysecond",
 }  # fmt: skip
 """The recorded sets of launches in order, each with its table of `DATA`."""
 

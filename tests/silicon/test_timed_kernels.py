@@ -25,7 +25,8 @@ PAIRED = [
     {**case, "pair": case["pair"] and f"{name} {case['pair']}"}  # sets may use a name again
     for name in ("eleventh", "twelfth", "thirteenth", "fourteenth", "fifteenth", "sixteenth",
                  "seventeenth_a", "seventeenth_b", "seventeenth_c", "seventeenth_c_maps",
-                 "eighteenth", "eighteenth_maps", "nineteenth", "twentieth")
+                 "eighteenth", "eighteenth_maps", "nineteenth", "twentieth",
+                 "twentyfirst", "twentysecond")
     for case in read_cases(HERE / f"timed/{name}.json")
 ]  # fmt: skip
 CASES = {case["name"]: case for case in read_cases(HERE / "timed/cases.json")}
