@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simulator.timing.code import ATOMICS, REDUCTIONS
-from simulator.timing.footprint import footprint
+from simulator.timing.footprint import SECTOR, footprint
 from simulator.timing.traces import BlockTrace
 from simulator.timing.work import Work
 
@@ -28,16 +28,13 @@ def near_share(work: Work, machine: Mapping[str, float], sms: int) -> float:
     that run at a time count: those of one, and their share of the way from the first to the last.
     """
     chosen = _atomic_instructions(work)
-    every = (
-        trace.base[np.isin(trace.rows.number[trace.global_rows()], chosen)]
-        for trace in _several(work) if len(chosen)
-    )  # fmt: skip
-    found = [lines for lines in every if len(lines)]
+    every = (trace.sectors_of(chosen.tolist()) for trace in _several(work) if len(chosen))
+    found = [sectors for sectors in every if len(sectors)]
     if not found:
         return 0.0
-    own = float(np.median([np.ptp(lines) for lines in found]))
+    own = float(np.median([np.ptp(sectors) for sectors in found]))
     way = max(np.ptp(np.concatenate(found)) - own, 0.0)
-    reach = max(128 * (own + way * min(1.0, work.resident * sms / work.blocks)), 1.0)
+    reach = max(SECTOR * (own + way * min(1.0, work.resident * sms / work.blocks)), 1.0)
     near, far = machine["atom_near_bytes"], machine["atom_far_bytes"]
     return float(np.interp(np.log2(reach), (np.log2(near), np.log2(far)), (1, 0)))
 

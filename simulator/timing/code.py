@@ -183,8 +183,15 @@ def _bypasses(modifiers: list[str]) -> bool:
 
 
 def _word(modifiers: list[str]) -> int:
-    """Return the bytes of the word that an atomic's lane changes."""
-    return 8 if any("64" in each for each in modifiers) else 4
+    """Return the bytes of the word that an atomic's lane changes.
+
+    >>> [_word(name.split(".")) for name in ("E.ADD", "E.ADD.F64.RN", "E.CAS.128", "E.ADD.F32x2")]
+    [4, 8, 16, 8]
+    """
+    for size, names in ((16, ("128", "x4")), (8, ("64", "x2"))):
+        if any(each.endswith(names) for each in modifiers):
+            return size
+    return 4
 
 
 def _held(held: float | None, interval: float | None) -> float:

@@ -48,7 +48,8 @@ def free_at(code: Any, state: Any, machine: Any, queue: int, place: int, now: in
     if _needs_data(code, queue, number):
         at = max(at, min(state.lane[0, 0], state.lane[1, 0]))
     if kind in (_STORE, _ATOMIC):
-        at = max(at, int(state.gone_at[(state.gone - int(machine[_BACKLOG])) % MOST_GONE]))
+        most = min(int(machine[_BACKLOG]), MOST_GONE)
+        at = max(at, int(state.gone_at[(state.gone - most) % MOST_GONE]))
     return int(at)
 
 

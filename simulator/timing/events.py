@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from simulator.jit import jit
-from simulator.timing.far import from_l2, to_l2
+from simulator.timing.far import AHEAD, from_l2, to_l2
 from simulator.timing.machine import NUMBERS
 from simulator.timing.scoreboards import settle
 from simulator.timing.state import NEVER
@@ -103,11 +103,13 @@ def copy_tile(
     is_store = code[number].number > 0
     if sectors:
         if is_store:
-            there = to_l2(state, machine, sectors, sectors, machine[_DRAM_STORED], True, int(begin))
+            there = to_l2(
+                state, machine, sectors, sectors, machine[_DRAM_STORED], True, int(begin), False
+            )
         else:
             rate, lines = machine[_COPY_RATE], max(rows, -(-sectors // _LINE))
             asks = lines * machine[_COPY_REQUEST]
-            there = from_l2(state, machine, sectors, asks, share, rate, int(begin))
+            there = from_l2(state, machine, sectors, asks, share, rate, int(begin), AHEAD)
         done = max(done, there)
     done += int(machine[_TMA_LATENCY])
     if is_store:

@@ -20,6 +20,7 @@ from simulator.timing.machine import NUMBERS
 from simulator.timing.state import MOST_GONE, PLACES, WAYS, Kind
 
 __all__ = [
+    "AHEAD",
     "FILLED",
     "OF_ATOMICS",
     "OF_L2",
@@ -49,6 +50,8 @@ _LINE = 4
 """Sectors."""
 _LOADED = 16
 """Of a line of L1, behind the bits of its sectors: that something of it was loaded."""
+AHEAD = -2
+"""In place of a line: they lie all over, and are asked for before it is their turn."""
 FILLED = 4
 """The bit of a line's mask behind its sectors': from there on, bytes of each that are accessed."""
 _SECTOR, _WORD = 32, 4
@@ -169,7 +172,7 @@ def from_l2(
     """Ask L2 for sectors, and DRAM for its share of them; when they are there.
 
     `asks`: cycles for which the L2 looks up lines; `rate`: bytes per cycle from it; `line`: where
-    they lie, and which sectors of it they are, -1: all over.
+    they lie, and which sectors of it they are, -1: all over, AHEAD: so, and TMA asks for them.
     """
     state.counts[5] += sectors
     state.counts[8] += sectors
@@ -178,7 +181,7 @@ def from_l2(
     # What is asked for takes the way on which stores go, behind those that went before.
     asked = -(-sectors // _LINE) * machine[_STORE_ASKED]
     sent = now
-    if few:  # TMA asks ahead
+    if line != AHEAD:
         state.sent = max(state.sent, float(now)) + asked
         sent = int(state.sent - asked)
     there = _ask(state, machine, OF_L2, cycles, machine[_L2_WAIT], now, sent) + machine[_L2]
@@ -256,6 +259,7 @@ def _store(state: Any, machine: Any, line: int, mask: int, filled: int, now: int
             more = _store_cycles(machine, sectors + 1, False)
             more -= _store_cycles(machine, sectors, False)
             state.free[OF_STORES] = max(state.free[OF_STORES], float(now)) + more
+            state.sent = max(state.sent, float(now)) + more
         state.joining[place, 0], state.joining[place, 1] = line, mask
         state.joining[place, 2] = filled
         state.joins += 1
@@ -276,26 +280,32 @@ def _store_cycles(machine: Any, sectors: int, is_whole: bool) -> float:
 
 @jit()
 def _goes(state: Any, sectors: int, there: float) -> None:
-    """Say when sectors of a store or an atomic are there."""
+    """Say when sectors of a store or an atomic are there: the last ones stand in that order."""
     for _ in range(sectors):
-        state.gone_at[state.gone % MOST_GONE] = there
+        place = state.gone
+        while place > state.gone - MOST_GONE + 1 and state.gone_at[(place - 1) % MOST_GONE] > there:
+            state.gone_at[place % MOST_GONE] = state.gone_at[(place - 1) % MOST_GONE]
+            place -= 1
+        state.gone_at[place % MOST_GONE] = there
         state.gone += 1
 
 
 @jit()
 def to_l2(
-    state: Any, machine: Any, sectors: int, fresh: int, share: float, is_whole: bool, now: int
+    state: Any, machine: Any, sectors: int, fresh: int, share: float, is_whole: bool, now: int,
+    of_warp: bool = True,
 ) -> int:  # fmt: skip
     """Store sectors to the L2; when they are there.
 
-    `fresh`: those that DRAM takes a share of; `is_whole`: whether all bytes of them are stored.
+    `fresh`: those that DRAM takes a share of; `is_whole`: whether all bytes of them are stored;
+    `of_warp`: else TMA stores them, ahead.
     """
     state.counts[5] += sectors
     state.moved += sectors
     cycles = _store_cycles(machine, sectors, is_whole)
     there = _ask(state, machine, OF_STORES, cycles, 0.0, now) + machine[_L2]
     away = spread_over(state, fresh, share) if fresh else 0
-    if sectors <= _LINE:
+    if of_warp:
         alone = max(cycles, 32 * away / machine[_DRAM_RATE])
         state.sent = max(state.sent, float(now)) + alone
         _goes(state, sectors, state.sent)

@@ -163,8 +163,9 @@ def footprint(
             steps, common = moved(dict(zip(places, blocks, strict=True)), grid)
             of_kind.setdefault(steps, []).append(common)
         of_one[number] = joined({(): blocks}, {steps: [common]})
-        # The first block may touch less than the others do: a triangle's rows grow.
-        whole = len(blocks[0]) and len(common) == max(map(len, blocks))
+        # The first block may touch much less than the others do: a triangle's rows grow.
+        whole = len(blocks[0]) and len(common) == len(blocks[0])
+        whole = whole and max(map(len, blocks)) < 2 * len(common)
         covers = covers and (bool(whole) or all(size == 1 for size in grid))
         if not whole:
             ran = dict(sorted(zip(places, blocks, strict=True), key=lambda at: at[0][::-1]))

@@ -38,6 +38,7 @@ COMMON = -1.0
 """In place of the share that comes from DRAM: all blocks touch it, so the L2 has it near by."""
 MIX, ALL, BITS = 2654435761, 1 << 32, (1 << 30) - 1
 """Products of an odd number with others lie all over a range."""
+_APART = 7919
 _LINE = 4
 """Sectors."""
 
@@ -65,7 +66,8 @@ def _place(state: Any, line: int) -> int:
 
     Where others have both, it takes that of the line that was touched less lately.
     """
-    place = int((line & BITS) * MIX % ALL >> (32 - TOUCHED_BITS))
+    # Blocks that stand for others have the same lines, and are told apart by what is above.
+    place = int((line + (line >> 32) * _APART & BITS) * MIX % ALL >> (32 - TOUCHED_BITS))
     mine, other = state.touched[place], state.touched[place ^ 1]
     if mine[_ENTRY_LINE] == line or mine[_ENTRY_LINE] < 0:
         return place

@@ -124,6 +124,7 @@ def taking_turns(blocks: int, sms: int, alone: float) -> float:
     >>> taking_turns(264, 132, 0.5), taking_turns(198, 132, 0.25), taking_turns(140, 132, 0.5)
     (1.0, 0.75, 0.75)
     """
+    alone = min(alone, 1.0)  # a slow SM gets no more alone
     fewest, more = divmod(blocks, sms)
     if not fewest or not more:
         return more / sms if more else 1.0
@@ -142,6 +143,7 @@ def numbers_of(work: Work, machine: Mapping[str, float], held: Held, sms: int) -
         stored_fair = taking_turns(work.blocks, sms, machine["store_rate"] / machine["store_alone"])
         most_of = work.blocks / sms - (blocks - 1)  # the part of the SMs that have most
         busy += machine["uneven"] * (1 - most_of) ** 2 * (fair - busy)
+    others = work.blocks / blocks if is_one_wave else float(sms)
     draws = held.draws
     once, at_random = (1 - draws.part) * held.kept.lost * held.share, draws.part * draws.missed
     from_dram = once + at_random
@@ -157,7 +159,7 @@ def numbers_of(work: Work, machine: Mapping[str, float], held: Held, sms: int) -
         "l2_rate": held.l2_rate,
         "atom_hot": hot_cycles(work, machine) / blocks,
         # Sectors of one SM stand for those of all, beside what the L2 holds.
-        "kept_sector": SECTOR * sms * busy / held.l2_bytes if held.l2_bytes else 0.0,
+        "kept_sector": SECTOR * others / held.l2_bytes if held.l2_bytes else 0.0,
         **held.local,
     }
     # DRAM turns between reading and writing where it does both.

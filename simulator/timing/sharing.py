@@ -144,7 +144,8 @@ def read_at_once(work: Work, loads: frozenset[int]) -> float:
     known = sorted(shared)
     each = [float(np.mean(shared[away])) for away in known]
     found = np.interp(np.arange(1, _FARTHEST + 1), [0, *known], [1.0, *each], right=0.0)
-    return float(1 + 2 * np.maximum(found - np.mean(chance or [0.0]), 0).sum())
+    more = 2 * np.maximum(found - np.mean(chance or [0.0]), 0).sum()
+    return float(min(1 + more, work.blocks))
 
 
 def _number(trace: BlockTrace, grid: tuple[int, int, int]) -> int:

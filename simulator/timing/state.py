@@ -276,9 +276,12 @@ STATE = np.dtype(
         ("drained", *_numbers(MOST_WARPS)),  # when its last store left the queue
         ("fence_free", np.float64), ("fence_last", *_numbers(PARTITIONS)),
         ("stored", np.float64),  # when the last store is there
-        # Sectors of stores and atomics that went: when each is there, the last ones; how many.
+        # Sectors of stores and atomics that went: when each is there, the last ones in that order;
+        # how many.
         ("gone_at", np.float64, (MOST_GONE,)), ("gone", np.int64),
-        ("sent", np.float64),  # until when stores would be on their way, if there were no loads
+        # When the last store, atomic or request of a warp has left the SM, if none of them waits
+        # for what comes back.
+        ("sent", np.float64),
         # Lines of the last stores, with which later ones are joined: their sectors, and the bytes
         # of each that are stored. And of many lines the block that touched it, the sectors that it
         # stored and those that DRAM brought it, and what had been moved when it last did.

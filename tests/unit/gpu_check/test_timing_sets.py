@@ -193,28 +193,30 @@ def test_the_page_shows_a_set_held_out(
         ("later", "fresh", "off by 5.1% on average, by 20.1% at most"),
         ("later", "third", "off by 7.9% on average, by 81.7% at most"),
         ("later", "fourth", "off by 5.3% on average, by 18.2% at most"),
-        ("newest", "kernels", "off by 3.1% on average, by 17.3% at most"),
-        ("newest", "fresh", "off by 4.9% on average, by 22.2% at most"),
-        ("newest", "third", "off by 5.0% on average, by 39.4% at most"),
-        ("newest", "fourth", "off by 4.0% on average, by 13.6% at most"),
-        ("newest", "fifth", "off by 5.8% on average, by 67.8% at most"),
-        ("newest", "sixth", "off by 5.4% on average, by 26.2% at most"),
-        ("newest", "seventh", "off by 2.6% on average, by 10.5% at most"),
-        ("newest", "eighth", "off by 4.1% on average, by 16.7% at most"),
-        ("newest", "ninth", "off by 5.6% on average, by 36.2% at most"),
-        ("newest", "tenth", "off by 4.9% on average, by 15.8% at most"),
-        ("newest", "eleventh", "off by 6.1% on average, by 36.8% at most"),
-        ("newest", "twelfth", "off by 3.2% on average, by 25.5% at most"),
-        ("newest", "thirteenth", "off by 5.7% on average, by 20.8% at most"),
-        ("newest", "fourteenth", "off by 4.7% on average, by 22.5% at most"),
-        ("newest", "fifteenth", "off by 5.1% on average, by 20.7% at most"),
-        ("newest", "sixteenth", "off by 4.4% on average, by 19.0% at most"),
-        ("newest", "seventeenth_a", "off by 4.7% on average, by 20.1% at most"),
-        ("newest", "seventeenth_b", "off by 7.1% on average, by 21.2% at most"),
-        ("newest", "seventeenth_c", "off by 4.9% on average, by 18.2% at most"),
-        ("newest", "eighteenth", "off by 4.3% on average, by 13.6% at most"),
-        ("newest", "nineteenth", "off by 5.6% on average, by 29.8% at most"),
-        ("newest", "twentieth", "off by 7.5% on average, by 40.7% at most"),
+        ("newest", "kernels", "off by 3.2% on average, by 18.0% at most"),
+        ("newest", "fresh", "off by 4.1% on average, by 19.1% at most"),
+        ("newest", "third", "off by 4.9% on average, by 41.2% at most"),
+        ("newest", "fourth", "off by 3.8% on average, by 13.8% at most"),
+        ("newest", "fifth", "off by 5.7% on average, by 67.7% at most"),
+        ("newest", "sixth", "off by 5.1% on average, by 26.2% at most"),
+        ("newest", "seventh", "off by 2.5% on average, by 9.0% at most"),
+        ("newest", "eighth", "off by 3.7% on average, by 16.7% at most"),
+        ("newest", "ninth", "off by 5.1% on average, by 33.9% at most"),
+        ("newest", "tenth", "off by 5.1% on average, by 12.5% at most"),
+        ("newest", "eleventh", "off by 6.1% on average, by 37.0% at most"),
+        ("newest", "twelfth", "off by 3.1% on average, by 12.0% at most"),
+        ("newest", "thirteenth", "off by 5.3% on average, by 15.8% at most"),
+        ("newest", "fourteenth", "off by 4.0% on average, by 20.6% at most"),
+        ("newest", "fifteenth", "off by 4.3% on average, by 20.7% at most"),
+        ("newest", "sixteenth", "off by 4.2% on average, by 24.8% at most"),
+        ("newest", "seventeenth_a", "off by 4.3% on average, by 19.1% at most"),
+        ("newest", "seventeenth_b", "off by 7.0% on average, by 21.2% at most"),
+        ("newest", "seventeenth_c", "off by 4.6% on average, by 18.2% at most"),
+        ("newest", "eighteenth", "off by 4.5% on average, by 15.9% at most"),
+        ("newest", "nineteenth", "off by 5.6% on average, by 21.8% at most"),
+        ("newest", "twentieth", "off by 7.1% on average, by 36.8% at most"),
+        ("newest", "twentyfirst", "off by 4.7% on average, by 21.8% at most"),
+        ("newest", "twentysecond", "off by 4.8% on average, by 23.5% at most"),
     ],
 )
 def test_later_estimates_err_as_the_page_says(when: str, chip: str, said: str) -> None:
@@ -335,10 +337,10 @@ def test_readme_shows_the_last_sets(capsys: pytest.CaptureFixture[str]) -> None:
     every = [row for name in SETS for row in set_rows(name)]
     errors = [abs(row["error"]) for row in every if row["error"] is not None]
     near = sum(error <= 0.12 for error in errors)
-    assert median(errors) < 0.051
+    assert median(errors) < 0.05
     said = " ".join(readme.split())
     assert f"{len(errors)} of all {len(every)} launches got a number." in said
-    assert f"Half of these are off by less than 5.1 %, and {near} by less than 12 %." in said
+    assert f"Half of these are off by less than 5.0 %, and {near} by less than 12 %." in said
 
 
 def test_a_model_may_tell_some_sets_alone(capsys: pytest.CaptureFixture[str]) -> None:

@@ -138,6 +138,14 @@ def test_words_near_each_other_take_longer() -> None:
         assert more == pytest.approx(rows[1 << place] / rows[1 << 22], rel=0.04)
 
 
+def test_lanes_far_apart_are_not_near() -> None:
+    made = work([replace(_OPS["red"], lines=32)], warps=1, times=1)
+    rows = made.traces[0].rows
+    far = replace(rows, line=rows.line * (1 << 14))
+    spread = replace(made, traces=(replace(made.traces[0], rows=far),))
+    assert (near_share(made, MACHINE, 132), near_share(spread, MACHINE, 132)) == (1, 0)
+
+
 def test_all_atomics_are_measured() -> None:
     source = atomic_lines_source()
     assert source.count("__global__") == 30

@@ -12,7 +12,7 @@ from gpu_check.recordings import packaged_table
 from simulator import Chip
 from simulator.timing.code import code_arrays
 from simulator.timing.estimate import SmRun, run_sm
-from simulator.timing.far import from_l2
+from simulator.timing.far import AHEAD, from_l2, to_l2
 from simulator.timing.machine import NUMBERS, machine_of
 from simulator.timing.rates import rates_of
 from simulator.timing.state import Stall, new_state
@@ -186,8 +186,20 @@ def test_copies_that_are_asked_for_ahead_do_not_make_the_l2_busier() -> None:
     def waited(ahead: int) -> int:
         state = new_state(1 << 16)
         for turn in range(4):
-            from_l2(state[0], numbers, 64, 16.0, 0.0, 30.5, ahead * turn)
+            from_l2(state[0], numbers, 64, 16.0, 0.0, 30.5, ahead * turn, AHEAD)
         state["free"] = 0  # how busy it was, and not how much is to be done
         return from_l2(state[0], numbers, 4, 1.0, 0.0, 30.5, 100)
 
     assert waited(2000) <= waited(0)
+
+
+@pytest.mark.parametrize("sectors", [4, 64])
+def test_a_load_does_not_go_behind_tiles_that_are_stored_ahead(sectors: int) -> None:
+    numbers = np.array([MACHINE[name] for name in NUMBERS])
+
+    def waited(ahead: int) -> int:
+        state = new_state(1 << 16)
+        to_l2(state[0], numbers, sectors, sectors, 0.0, True, ahead, False)
+        return from_l2(state[0], numbers, 4, 1.0, 0.0, 30.5, 0)
+
+    assert waited(5000) == waited(0)

@@ -5,7 +5,7 @@ from itertools import product
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from simulator.timing.footprint import SECTOR, Dim3, footprint, own_bytes, probe_blocks
@@ -143,6 +143,7 @@ def sectors_of(block: Dim3, sectors: np.ndarray, number: int = 0) -> BlockTrace:
 
 
 @given(st.integers(8, 40), st.integers(1, 400), st.integers(24, 400))
+@example(9, 319, 311)
 def test_rows_that_do_not_begin_with_sectors_are_likely_to_be_all_of_them(
     blocks: int, words: int, width: int
 ) -> None:
@@ -158,7 +159,7 @@ def test_rows_that_do_not_begin_with_sectors_are_likely_to_be_all_of_them(
     found = footprint(probes, others, grid, [])
     every = len(np.unique(np.concatenate([touched(block) for block in range(blocks)])))
     # Of a block's first and last sector each may be taken to be its neighbour's.
-    assert abs(found.reads / SECTOR - every) <= 1.5 * blocks
+    assert abs(found.reads / SECTOR - every) <= 2 * blocks
     assert found.read <= every * SECTOR
 
 
@@ -295,3 +296,5 @@ def test_blocks_that_read_the_same_at_once_are_told_by_their_distance(group: int
     traces = tuple(trace((at, 0, 0), int(16 * drawn[at // group]), 16) for at in numbers_of_blocks)
     made = replace(work([Line("LDG.E", "R0,[R2.64]", lines=1)]), grid=(512, 1, 1), traces=traces)
     assert read_at_once(made, frozenset({0})) == pytest.approx(group, rel=0.25)
+    few = replace(made, grid=(2, 1, 1), traces=tuple(trace((at, 0, 0), 0, 16) for at in (0, 1)))
+    assert read_at_once(few, frozenset({0})) == 2

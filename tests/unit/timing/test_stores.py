@@ -100,3 +100,35 @@ def test_a_fence_behind_four_stores_takes_what_it_took_on_an_h100(warps: int) ->
         and (row["sms"], row["warps"]) == ("132", str(warps))
     )  # fmt: skip
     assert (cycles[1] - cycles[0]) / 16 == pytest.approx(measured, rel=0.11)
+
+
+@pytest.mark.parametrize(("access", "count"), [("store", 56), ("addition", 56), ("addition", 40)])
+def test_so_many_stores_and_atomics_are_issued_as_an_h100_issues(access: str, count: int) -> None:
+    """Of eight warps and whole lines: when the last one left, less what it waits in its queue."""
+    (issued,) = (
+        float(row["issued"]) for row in packaged_table("h100_backlog")
+        if (row["access"], row["lines"], row["sms"], row["warps"], row["count"])
+        == (access, "1", "132", "8", str(count))
+    )  # fmt: skip
+    op = "STG.E" if access == "store" else "RED.E.ADD.STRONG.GPU"
+    made = work([Line(op, "[R2.64],R0", lines=1)] * count, warps=8)
+    rows = made.traces[0].rows
+    rows = replace(
+        rows, mask=np.full(len(rows.mask), 15), sectors=np.full(count, 4),
+        bytes=np.full(count, 128),
+    )  # fmt: skip
+    made = replace(made, traces=tuple(replace(each, rows=rows) for each in made.traces))
+    each = 128 / MACHINE["store_rate"] if access == "store" else 5 * MACHINE["atom_packet"]
+    waits = 4 * MACHINE["lg_own"] * each  # of those that are issued and not sent
+    left = float(run(made).ends.max()) - MACHINE["launch_latency"]
+    assert left - waits == pytest.approx(issued, rel=0.2)
+
+
+def test_one_late_atomic_holds_up_no_more_than_what_is_on_its_way() -> None:
+    """Of stores behind it that go another way, 416 sectors may be on their way, not four."""
+    hot = Line("RED.E.ADD.STRONG.GPU", "[R2.64],R0", lines=1)
+    made = _whole(1, 120, 1)
+    first = replace(made.instructions[0], opcode=hot.opcode)
+    made = replace(made, instructions=(first, *made.instructions[1:]))
+    found = run(made, atom_hot=10_000.0)
+    assert found.stalls[:120, Stall.LG_THROTTLE].sum() < 2000

@@ -2,13 +2,12 @@
 
 from dataclasses import replace
 
-import numpy as np
 import pytest
 
 from gpu_check.recordings import packaged_table
 from gpu_check.timing.uneven import uneven_source
 from simulator.law.chips import Chip
-from simulator.timing.machine import machine_of
+from simulator.timing.machine import at_clock, machine_of
 from simulator.timing.shares import held_of, numbers_of, taking_turns
 from tests.unit.timing.works import Line, work
 
@@ -74,4 +73,30 @@ def test_kernels_store_or_load() -> None:
     source = uneven_source()
     assert source.count("__global__") == 6
     assert {row["access"] for row in ROWS} == {"load", "store"}
-    assert np.all([row["fewest"] <= row["most"] for row in ROWS])
+    assert all(row["most"] == -(-row["blocks"] // 132) for row in ROWS)
+
+
+@pytest.mark.parametrize("blocks", [140, 198, 272])
+def test_stores_and_atomics_of_those_sms_take_turns_with_all_others(blocks: int) -> None:
+    most = -(-blocks // 132)
+    even, uneven = _numbers(132 * most), _numbers(blocks)
+    turns = _cycles("store", 4, 128, blocks) / (most * _cycles("store", 4, 128, 132))
+    for name in ("store_line", "store_request", "atom_packet"):
+        assert uneven[name] / even[name] == pytest.approx(turns, rel=0.1)
+    assert even["store_rate"] / uneven["store_rate"] == pytest.approx(turns, rel=0.1)
+
+
+def test_an_sm_stands_for_as_much_as_all_blocks_touch() -> None:
+    """How soon the L2 forgets follows from what the grid touches, not from who goes faster."""
+    made = replace(work([Line("LDG.E", "R0,[R2.64]", lines=1)], resident=8), grid=(140, 1, 1))
+    machine = machine_of(H100) or {}
+    held = replace(held_of(made, H100, machine), l2_bytes=50 << 20)
+    assert numbers_of(made, machine, held, 132)["kept_sector"] * (50 << 20) == 32 * 140 / 2
+
+
+@pytest.mark.parametrize("share", [0.3, 0.5, 0.8])
+def test_a_slow_clock_gives_those_sms_no_less_than_all(share: float) -> None:
+    machine = at_clock(machine_of(H100) or {}, share)
+    for rate in ("l2_rate", "store_rate"):
+        alone = machine[rate] / machine["l2_alone" if rate == "l2_rate" else "store_alone"]
+        assert taking_turns(140, 132, alone) <= 1
