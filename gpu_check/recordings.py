@@ -278,10 +278,11 @@ PackagedTable = Literal[
     "h100_tma", "h100_tpcs", "h100_traffic", "h100_transposes", "h100_turnover", "h100_turns",
     "h100_waits", "h100_waves", "h100_wgmma",
     "h100_windows", "h100_yields",
-    "h200_bandwidth", "h200_clock_classes", "h200_contention", "h200_frequencies",
+    "h200_atomic_lines", "h200_atomics_beside", "h200_bandwidth", "h200_behind_stores",
+    "h200_clock_classes", "h200_contention", "h200_frequencies",
     "h200_gemm_stalls", "h200_kernels", "h200_latency", "h200_launches", "h200_mainloops",
     "h200_pipes", "h200_tags", "h200_timed_newest_estimates", "h200_timed_sixteenth",
-    "h200_timed_sixteenth_estimates",
+    "h200_timed_sixteenth_estimates", "h200_uneven",
 ]  # fmt: skip
 
 
