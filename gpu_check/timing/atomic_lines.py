@@ -27,21 +27,24 @@ PATTERNS = (
 _SPANS = (1 << 16, 1 << 17, 1 << 18, 1 << 20, 1 << 22)
 """Words among which lines lie."""
 _ADD = {
-    "red": ("red.global.add.u32 [%0], %1;", '"r"(1)', 1),
-    "red_float": ("red.global.add.f32 [%0], %1;", '"f"(1.0f)', 1),
-    "red_double": ("red.global.add.f64 [%0], %1;", '"d"(1.0)', 2),
-    "red_least": ("red.global.min.u32 [%0], %1;", '"r"(1)', 1),
-    "atom": ("{ .reg .u32 t; atom.global.add.u32 t, [%0], %1; add.u32 %2, %2, t; }", '"r"(1)', 1),
-    "atom_swap": ("{ .reg .u32 t; atom.global.cas.b32 t, [%0], %1, 7; add.u32 %2, %2, t; }",
+    "red": ("red.global.add.u32 [%1], %2;", '"r"(1)', 1),
+    "red_float": ("red.global.add.f32 [%1], %2;", '"f"(1.0f)', 1),
+    "red_double": ("red.global.add.f64 [%1], %2;", '"d"(1.0)', 2),
+    "red_least": ("red.global.min.u32 [%1], %2;", '"r"(1)', 1),
+    "atom": ("{ .reg .u32 t; atom.global.add.u32 t, [%1], %2; add.u32 %0, %0, t; }", '"r"(1)', 1),
+    "atom_swap": ("{ .reg .u32 t; atom.global.cas.b32 t, [%1], %2, 7; add.u32 %0, %0, t; }",
                   '"r"(1)', 1),
 }  # fmt: skip
-"""Of each atomic: its assembly, what it adds, and the words that a lane changes."""
+"""Of each atomic: its assembly, of a sum, an address and what is added; what that is, and the words
+that a lane changes."""
+_LOAD = (
+    'asm volatile("{{ .reg .u32 t; ld.global.cg.u32 t, [%1]; add.u32 %0, %0, t; }}"'
+    ' : "+r"(sum) : "l"({}) : "memory");'
+)
 _BESIDE = {
     "nothing": "",
-    "load of a line": 'asm volatile("{ .reg .u32 t; ld.global.cg.u32 t, [%1]; add.u32 %0, %0, t; }"'
-    ' : "+r"(sum) : "l"(others + (y * 32 & most) + lane) : "memory");',
-    "load of words": 'asm volatile("{ .reg .u32 t; ld.global.cg.u32 t, [%1]; add.u32 %0, %0, t; }"'
-    ' : "+r"(sum) : "l"(others + (y * 32 + lane * 0x9E3779B1 & most)) : "memory");',
+    "load of a line": _LOAD.format("others + (y * 32 & most) + lane"),
+    "load of words": _LOAD.format("others + (y * 32 + lane * 0x9E3779B1 & most)"),
     "store of a line": "others[(y * 32 & most) + lane] = y;",
     "store of words": "others[y * 32 + lane * 0x9E3779B1 & most] = y;",
 }
@@ -55,8 +58,6 @@ def atomic_lines_source() -> str:
     """Return CUDA source of a kernel per atomic."""
     kernels = []
     for (name, (text, value, size)), (aside, beside) in product(_ADD.items(), _BESIDE.items()):
-        text = text.replace("%1", "%2").replace("add.u32 %2, %2, t", "add.u32 %0, %0, t")
-        text = text.replace("[%0]", "[%1]")
         kernels.append(f"""
 extern "C" __global__ void {name}_{_ASIDE.index(aside)}(
     unsigned* data, unsigned* others, unsigned words, int lines, int sectors, int each,

@@ -165,6 +165,13 @@ def _ask(
 
 
 @jit()
+def _depart(state: Any, cycles: float, now: int) -> float:
+    """Let something of a warp go behind what the SM sent before; when it has left."""
+    state.sent = max(state.sent, float(now)) + cycles
+    return float(state.sent)
+
+
+@jit()
 def from_l2(
     state: Any, machine: Any, sectors: int, asks: float, share: float, rate: float, now: int,
     line: int = -1, mask: int = 0,
@@ -182,16 +189,14 @@ def from_l2(
     asked = -(-sectors // _LINE) * machine[_STORE_ASKED]
     sent = now
     if line != AHEAD:
-        state.sent = max(state.sent, float(now)) + asked
-        sent = int(state.sent - asked)
+        sent = int(_depart(state, asked, now) - asked)
     there = _ask(state, machine, OF_L2, cycles, machine[_L2_WAIT], now, sent) + machine[_L2]
     # So does what comes from the other part of the L2 (gpu_check/data/h100_turnover.csv).
     state.free[OF_STORES] = max(state.free[OF_STORES], float(now)) + asked
     state.moved += sectors
     has = known(state, machine, line, mask, share)
     if few and has != HERE and _is_across(state, sectors, machine[_CROSSED], line):
-        crossed = sectors
-        state.free[OF_STORES] += 32 * crossed / machine[_STORE_RATE]
+        state.free[OF_STORES] += 32 * sectors / machine[_STORE_RATE]
         there += machine[_FAR]
     away = far_away(state, machine, sectors, share, line, mask, has)
     if away:
@@ -259,7 +264,7 @@ def _store(state: Any, machine: Any, line: int, mask: int, filled: int, now: int
             more = _store_cycles(machine, sectors + 1, False)
             more -= _store_cycles(machine, sectors, False)
             state.free[OF_STORES] = max(state.free[OF_STORES], float(now)) + more
-            state.sent = max(state.sent, float(now)) + more
+            _depart(state, more, now)
         state.joining[place, 0], state.joining[place, 1] = line, mask
         state.joining[place, 2] = filled
         state.joins += 1
@@ -307,8 +312,7 @@ def to_l2(
     away = spread_over(state, fresh, share) if fresh else 0
     if of_warp:
         alone = max(cycles, 32 * away / machine[_DRAM_RATE])
-        state.sent = max(state.sent, float(now)) + alone
-        _goes(state, sectors, state.sent)
+        _goes(state, sectors, _depart(state, alone, now))
     if away:
         cycles = 32 * away / machine[_DRAM_RATE]
         far = _ask(state, machine, _OF_DRAM, cycles, machine[_DRAM_WAIT], now)
@@ -339,7 +343,7 @@ def _atomic(state: Any, machine: Any, one: Any, sectors: int, filled: int, now: 
     elif is_whole and one.word > _WORD:
         way = max(way, machine[_ATOM_GIVEN] * sectors)
     there = _ask(state, machine, OF_STORES, way, 0.0, now)
-    state.sent = max(state.sent, float(now)) + way
+    _depart(state, way, now)
     asked = machine[_ATOM_ASKED] + (sectors - 1) * machine[_ATOM_MORE]
     there = max(there, _ask(state, machine, OF_L2, asked, 0.0, now))
     there = max(there, _ask(state, machine, OF_ATOMICS, sectors * machine[_ATOM_HOT], 0.0, now))

@@ -10,7 +10,7 @@ from gpu_check.timing.atomic_lines import PATTERNS, atomic_lines_source
 from simulator.timing.atomics import near_share
 from simulator.timing.state import Stall
 from tests.unit.timing.test_sm import MACHINE, run
-from tests.unit.timing.works import Line, work
+from tests.unit.timing.works import Line, with_rows, work
 
 _OPS = {
     "red": Line("RED.E.ADD.STRONG.GPU", "[R2.64],R0"),
@@ -28,13 +28,12 @@ def _made(atomic: str, lines: int, sectors: int, words: int, times: int, **other
     made = work([*body, *others.values()], warps=32, times=times)
     rows = made.traces[0].rows
     size = 8 if atomic == "red_double" else 4
-    rows = replace(
-        rows,
+    return with_rows(
+        made,
         mask=np.where(np.arange(len(rows.mask)) < 8 * lines, (1 << sectors) - 1, rows.mask),
         sectors=np.where(rows.number < 8, lines * sectors, rows.sectors),
         bytes=np.where(rows.number < 8, lines * sectors * words * size, rows.bytes),
     )
-    return replace(made, traces=tuple(replace(each, rows=rows) for each in made.traces))
 
 
 @pytest.mark.parametrize("atomic", list(_OPS))
@@ -101,11 +100,10 @@ def test_atomics_share_the_way_of_stores_and_what_looks_lines_up(
         rows = made.traces[0].rows
         if count == 1:  # a whole line
             after = np.arange(len(rows.mask)) >= 8 * lines
-            rows = replace(
-                rows, mask=np.where(after, 15, rows.mask),
+            made = with_rows(
+                made, mask=np.where(after, 15, rows.mask),
                 sectors=np.where(rows.number >= 8, 4, rows.sectors),
             )  # fmt: skip
-        made = replace(made, traces=tuple(replace(each, rows=rows) for each in made.traces))
         turns[times] = run(made).cycles
     assert (turns[8] - turns[4]) / (4 * 8 * 32) == pytest.approx(recorded, rel=0.12)
 
@@ -140,9 +138,7 @@ def test_words_near_each_other_take_longer() -> None:
 
 def test_lanes_far_apart_are_not_near() -> None:
     made = work([replace(_OPS["red"], lines=32)], warps=1, times=1)
-    rows = made.traces[0].rows
-    far = replace(rows, line=rows.line * (1 << 14))
-    spread = replace(made, traces=(replace(made.traces[0], rows=far),))
+    spread = with_rows(made, line=made.traces[0].rows.line * (1 << 14))
     assert (near_share(made, MACHINE, 132), near_share(spread, MACHINE, 132)) == (1, 0)
 
 

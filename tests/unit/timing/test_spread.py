@@ -14,7 +14,7 @@ from simulator.timing.kept import is_lost
 from simulator.timing.work import Work
 from tests.sass_kernels import needs_compiler
 from tests.unit.timing.test_sm import MACHINE, run
-from tests.unit.timing.works import Line, work
+from tests.unit.timing.works import Line, with_rows, work
 
 
 def loads(count: int, times: int, *, warps: int = 1, blocks: int = 1) -> Work:
@@ -22,8 +22,7 @@ def loads(count: int, times: int, *, warps: int = 1, blocks: int = 1) -> Work:
     body = [Line("LDG.E", f"R{4 + place},[R2.64]", write=0, lines=1) for place in range(count)]
     adds = Line("FADD", "R0,R0,R4", waits=1, stall=4)
     made = work([*body, adds], warps=warps, times=times, blocks=blocks, resident=blocks)
-    whole = replace(made.traces[0].rows, mask=np.full(count, 15), sectors=np.full(count, 4))
-    return replace(made, traces=tuple(replace(each, rows=whole) for each in made.traces))
+    return with_rows(made, mask=np.full(count, 15), sectors=np.full(count, 4))
 
 
 def at(made: Work, lines: np.ndarray) -> Work:

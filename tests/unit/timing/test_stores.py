@@ -9,7 +9,7 @@ from gpu_check.recordings import packaged_table
 from simulator.timing.state import Stall
 from simulator.timing.work import Work
 from tests.unit.timing.test_sm import MACHINE, run
-from tests.unit.timing.works import Line, work
+from tests.unit.timing.works import Line, with_rows, work
 
 _LOAD = Line("LDG.E", "R4,[R6.64]", write=0, lines=1)
 _ADD = Line("FADD", "R0,R0,R4", waits=1)
@@ -22,11 +22,10 @@ def _whole(lines: int, stores: int, warps: int, times: int = 1) -> Work:
     rows = made.traces[0].rows
     is_store = rows.number < stores
     sectors = np.where(is_store, 4 * lines, 1)
-    rows = replace(
-        rows, mask=np.where(np.arange(len(rows.mask)) < stores * lines, 15, 1), sectors=sectors,
+    return with_rows(
+        made, mask=np.where(np.arange(len(rows.mask)) < stores * lines, 15, 1), sectors=sectors,
         bytes=32 * sectors,
     )  # fmt: skip
-    return replace(made, traces=tuple(replace(each, rows=rows) for each in made.traces))
 
 
 @pytest.mark.parametrize("crossed", [0.0, 1.0])
@@ -64,9 +63,7 @@ def test_stores_wait_while_too_many_are_on_their_way() -> None:
 def test_lines_of_whole_sectors_are_stored_faster_than_parts_of_them() -> None:
     def took(size: int) -> int:
         made = work([Line("STG.E", "[R2.64],R0", lines=8)], warps=4, times=64)
-        rows = replace(made.traces[0].rows, bytes=np.array([size]))
-        traces = tuple(replace(each, rows=rows) for each in made.traces)
-        return run(replace(made, traces=traces)).cycles
+        return run(with_rows(made, bytes=np.array([size]))).cycles
 
     assert took(128) / took(256) == pytest.approx(
         MACHINE["store_request"] / MACHINE["store_line"], rel=0.05
@@ -112,12 +109,9 @@ def test_so_many_stores_and_atomics_are_issued_as_an_h100_issues(access: str, co
     )  # fmt: skip
     op = "STG.E" if access == "store" else "RED.E.ADD.STRONG.GPU"
     made = work([Line(op, "[R2.64],R0", lines=1)] * count, warps=8)
-    rows = made.traces[0].rows
-    rows = replace(
-        rows, mask=np.full(len(rows.mask), 15), sectors=np.full(count, 4),
-        bytes=np.full(count, 128),
-    )  # fmt: skip
-    made = replace(made, traces=tuple(replace(each, rows=rows) for each in made.traces))
+    made = with_rows(
+        made, mask=np.full(count, 15), sectors=np.full(count, 4), bytes=np.full(count, 128)
+    )
     each = 128 / MACHINE["store_rate"] if access == "store" else 5 * MACHINE["atom_packet"]
     waits = 4 * MACHINE["lg_own"] * each  # of those that are issued and not sent
     left = float(run(made).ends.max()) - MACHINE["launch_latency"]

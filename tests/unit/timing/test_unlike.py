@@ -16,7 +16,7 @@ from simulator.timing.places import first_places
 from simulator.timing.unlike import first_ends, is_unlike, last_end, lengths, most_to_do
 from simulator.timing.work import Work
 from tests.sass_kernels import needs_compiler
-from tests.unit.timing.works import Line, work
+from tests.unit.timing.works import Line, with_rows, work
 
 works = st.lists(st.floats(0.1, 9), min_size=1, max_size=60)
 
@@ -89,8 +89,7 @@ def test_unlike_blocks_without_conflicts_take_what_blocks_take_that_have_none() 
         first = launch.traces[0]
         traces.append(replace(first, block=(place, 0, 0), step=step, warp_begin=begin))
     conflicts = replace(launch, traces=tuple(traces))
-    free = replace(first.rows, cycles=first.rows.floor)
-    none = replace(launch, traces=tuple(replace(each, rows=free) for each in traces))
+    none = with_rows(conflicts, cycles=first.rows.floor)
     h100 = Chip.of("H100")
     machine = machine_of(h100)
     assert machine is not None

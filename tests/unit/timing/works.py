@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -11,7 +12,7 @@ from simulator.timing.control import Control
 from simulator.timing.traces import AccessRows, BlockTrace, Steps
 from simulator.timing.work import Work, WorkInstruction
 
-__all__ = ["Line", "exits", "work"]
+__all__ = ["Line", "exits", "with_rows", "work"]
 
 
 @dataclass(frozen=True)
@@ -97,3 +98,9 @@ def work(
         cluster=(1, 1, 1), registers=32, shared_bytes=1024, resident=resident,
         instructions=instructions, traces=tuple(traces),
     )  # fmt: skip
+
+
+def with_rows(made: Work, **figures: Any) -> Work:
+    """Return a launch all of whose blocks access as they did, but for some figures of the rows."""
+    rows = replace(made.traces[0].rows, **figures)
+    return replace(made, traces=tuple(replace(each, rows=rows) for each in made.traces))
