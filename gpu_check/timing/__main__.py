@@ -12,6 +12,7 @@ from gpu_check.timing.aside import measure_aside
 from gpu_check.timing.atomic_lines import measure_atomic_lines, measure_atomics_beside
 from gpu_check.timing.atomics import measure_atomics
 from gpu_check.timing.banks import measure_banks
+from gpu_check.timing.banks_beside import measure_banks_beside
 from gpu_check.timing.behind import measure_behind
 from gpu_check.timing.behind_stores import measure_behind_stores
 from gpu_check.timing.blocks import measure_blocks
@@ -57,6 +58,7 @@ from gpu_check.timing.mixed import measure_mixed
 from gpu_check.timing.neighbour_stores import measure_neighbour_stores
 from gpu_check.timing.neighbours import measure_neighbours
 from gpu_check.timing.overtaking import measure_barrier_loops, measure_overtaking
+from gpu_check.timing.parted import measure_parted
 from gpu_check.timing.partitions import measure_first_warps, measure_partitions
 from gpu_check.timing.passes import measure_pass_bytes, measure_passes
 from gpu_check.timing.paths import measure_accesses, measure_queue, measure_traffic
@@ -105,6 +107,7 @@ _TABLES: dict[str, Callable[[], list[dict[str, Any]]]] = {
     "queue": measure_queue,
     "fetch": measure_fetch,
     "banks": measure_banks,
+    "banks_beside": measure_banks_beside,
     "fills": measure_fills,
     "flight": measure_flight,
     "atomics": measure_atomics,
@@ -158,6 +161,7 @@ _TABLES: dict[str, Callable[[], list[dict[str, Any]]]] = {
     "in_turn": measure_in_turn,
     "store_parts": measure_store_parts,
     "first_warps": measure_first_warps,
+    "parted": measure_parted,
     "partitions": measure_partitions,
     "overtaking": measure_overtaking,
     "lookups": measure_lookups,

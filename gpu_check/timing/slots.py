@@ -30,6 +30,7 @@ extern "C" __global__ void order(int* when) {{
     asm volatile("mov.u32 %0, %%warpid;" : "=r"(slot));
     const unsigned lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
     const unsigned far = (unsigned)__cvta_generic_to_shared(s) + 128 * lane;
+    const unsigned near = (unsigned)__cvta_generic_to_shared(s) + 4 * lane;
     int sum = lane;
     float v[8];
     for (int i = 0; i < 8; ++i) v[i] = lane + i;
@@ -56,6 +57,12 @@ _WORK = {
         " if (i % 8 == 7) sum ^= b;"
     ),
     "additions": " ".join(_ADD.format(each % 8) for each in range(16)),
+    "two chains": " ".join(_ADD.format(each % 2) for each in range(16)),
+    "a chain": " ".join(_ADD.format(0) for each in range(16)),
+    "loads among additions": (
+        'int b; asm volatile("ld.volatile.shared.b32 %0, [%1];" : "=r"(b) : "r"(near)); sum ^= b; '
+        + " ".join(_ADD.format(each % 8) for each in range(16))
+    ),
 }
 _BLOCKS = {128: 8, 256: 4, 512: 2, 1024: 1}
 """Threads of a block, and blocks of an SM."""

@@ -12,11 +12,11 @@ import numpy as np
 
 from gpu_check.device import open_gpu
 
-__all__ = ["measure_turns"]
+__all__ = ["measure_turns", "turns_source"]
 
 _WARPS, _TURNS = 32, 64
 _SOURCE = """
-extern "C" __global__ void {name}(long long* when, float* sink, const float* zeros) {{
+extern "C" __global__ void turns(long long* when, float* sink, const float* zeros) {{
     extern __shared__ float s[];
     float v[8], b = zeros[threadIdx.x & 31];
     s[threadIdx.x] = b;
@@ -47,6 +47,13 @@ _BODIES = {
 }
 
 
+def turns_source(loop: str) -> str:
+    """Return CUDA source of a loop, `turns`, by its name in the table."""
+    parts = enumerate(_BODIES[loop])
+    body = "\n        ".join(part.replace("K", str(k % 8)) for k, part in parts)
+    return _SOURCE.format(turns=_TURNS, body=body)
+
+
 def measure_turns(device: int = 0) -> list[dict[str, Any]]:
     """Return a row per loop: the cycle in which each warp of a sub-partition ends."""
     open_gpu(device)
@@ -56,10 +63,8 @@ def measure_turns(device: int = 0) -> list[dict[str, Any]]:
     with cupy.cuda.Device(device):
         zeros, sink = cupy.zeros(64, dtype=np.float32), cupy.zeros(1, dtype=np.float32)
         when = cupy.zeros(2 * _WARPS, dtype=np.int64)
-        for number, (name, parts) in enumerate(_BODIES.items()):
-            body = "\n        ".join(part.replace("K", str(k % 8)) for k, part in enumerate(parts))
-            code = _SOURCE.format(name=f"turns{number}", turns=_TURNS, body=body)
-            kernel = cupy.RawModule(code=code).get_function(f"turns{number}")
+        for name in _BODIES:
+            kernel = cupy.RawModule(code=turns_source(name)).get_function("turns")
             for _ in range(3):
                 kernel((1,), (32 * _WARPS,), (when, sink, zeros), shared_mem=4096)
             times = when.get().reshape(-1, 2)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from itertools import islice
+from itertools import islice, product
 from math import prod
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
@@ -21,11 +21,15 @@ if TYPE_CHECKING:
 
 __all__ = ["SecondLaunch"]
 
+_MOST_INSTRUCTIONS = 20_000_000
+"""Of warps, in a first launch that runs whole: some ten seconds."""
+
 
 class SecondLaunch:
     """Traces blocks of a second launch, on memory as the first left it.
 
-    Of the first the same blocks run; and none, where blocks read nothing that the grid writes.
+    Where blocks read nothing that the grid writes, there is no first. Where they read what other
+    blocks write, the whole grid runs first, if it is not too large. Else those that are traced do.
     """
 
     def __init__(self, launch: GridRun, tracers: list[Tracer]) -> None:
@@ -33,6 +37,8 @@ class SecondLaunch:
         self.launch, self.tracers = launch, tracers
         self.twice = False
         """Whether blocks do in the second launch what they did not in the first."""
+        self.left: GridRun | None = None
+        """The launch after all its blocks ran, where they did."""
         self.notes: tuple[str, ...] = ()
 
     def begin(self, blocks: list[Dim3]) -> list[tuple[Dim3, Did]]:
@@ -40,10 +46,15 @@ class SecondLaunch:
 
         Where the second launch fails, and the first does not, the first stands for it.
         """
-        running = self.launch.noting([*blocks, *blocks], self.tracers)
+        running = self.launch.anew().noting([*blocks, *blocks], self.tracers)
         once = self._taken(islice(running, len(blocks) * prod(self.launch.cluster)))
-        if not self._reads_what_it_wrote(self._traces(once)):
+        before, met = self._instructions(once), self._met(once)
+        if not met:
             return once
+        if met == "others'" and before // len(once) * prod(self.launch.grid) <= _MOST_INSTRUCTIONS:
+            self.left = self._whole()
+        if self.left is not None:
+            running = self.left.noting(blocks, self.tracers)
         try:
             again = self._taken(running)
         except ExecutionError as error:
@@ -51,16 +62,12 @@ class SecondLaunch:
                 tracer.take()
             why = str(error).partition("\n")[0]
             said = "a second launch fails on what the first leaves in memory: the first is timed"
-            self.notes = (f"{said} ({why})",)
+            self.left, self.notes = None, (f"{said} ({why})",)
             return once
         self.twice = any(
             not _alike(one, two) for (_, one), (_, two) in zip(once, again, strict=True)
         )
-        if not self.twice:
-            return again
-        before, behind = (
-            sum(trace.instructions for trace in self._traces(each)) for each in (once, again)
-        )
+        behind = self._instructions(again)
         if abs(behind - before) > UNLIKE * before:
             said = "a second launch is timed, which reads what the first wrote: sampled blocks"
             self.notes = (f"{said} execute {behind:,} instructions in it, {before:,} in the first",)
@@ -70,10 +77,23 @@ class SecondLaunch:
         """Run blocks, once or twice, and return what they did last."""
         if not blocks:
             return []
+        if self.left is not None:
+            return self._taken(self.left.noting(blocks, self.tracers))
+        anew = self.launch.anew()
         if not self.twice:
-            return self._taken(self.launch.noting(blocks, self.tracers))
-        each = self._taken(self.launch.noting([*blocks, *blocks], self.tracers))
+            return self._taken(anew.noting(blocks, self.tracers))
+        each = self._taken(anew.noting([*blocks, *blocks], self.tracers))
         return each[len(each) // 2 :]
+
+    def _whole(self) -> GridRun | None:
+        """Return the launch after all its blocks ran; None where one of them fails."""
+        whole = self.launch.anew()
+        axes = [range(0, last, step) for last, step in zip(whole.grid, whole.cluster, strict=True)]
+        try:
+            whole.run_all([(x, y, z) for z, y, x in product(*reversed(axes))])
+        except ExecutionError:
+            return None
+        return whole
 
     def _taken(self, running: Iterable[tuple[Dim3, int]]) -> list[tuple[Dim3, Did]]:
         return [(block, self.tracers[rank].take()) for block, rank in running]
@@ -82,18 +102,32 @@ class SecondLaunch:
         tables = self.tracers[0].tables()
         return [block_trace(block, *tables, did) for block, did in each]
 
-    def _reads_what_it_wrote(self, traces: Sequence[BlockTrace]) -> bool:
-        """Whether blocks read sectors of global memory that some of them wrote."""
+    def _instructions(self, each: Sequence[tuple[Dim3, Did]]) -> int:
+        return sum(trace.instructions for trace in self._traces(each))
+
+    def _met(self, each: Sequence[tuple[Dim3, Did]]) -> Literal["", "own", "others'"]:
+        """Return whose writing blocks read: sectors of global memory, by any of those that ran.
+
+        What an atomic returns may be of any block: few that ran may not have met there.
+        """
         none = np.zeros(0, np.int64)
-        read, written = [none], [none]
-        for trace in traces:
+        read, written = [], []
+        for trace in self._traces(each):
+            reads, writes = [none], [none]
             for number, sectors in trace.touched.items():
                 opcode = self.launch.program.instructions[number].opcode
-                if writes_global(opcode):
-                    written.append(sectors)
-                if not writes_global(opcode) or opcode.startswith("ATOM"):
-                    read.append(sectors)
-        return len(np.intersect1d(np.concatenate(read), np.concatenate(written))) > 0
+                if opcode.startswith("ATOM"):
+                    return "others'"
+                (writes if writes_global(opcode) else reads).append(sectors)
+            read.append(np.unique(np.concatenate(reads)))
+            written.append(np.unique(np.concatenate(writes)))
+        own = sum(len(np.intersect1d(*both)) for both in zip(read, written, strict=True))
+        by, times = np.unique(np.concatenate(read), return_counts=True)
+        to, changes = np.unique(np.concatenate(written), return_counts=True)
+        _, at_read, at_written = np.intersect1d(by, to, return_indices=True)
+        if times[at_read] @ changes[at_written] > own:
+            return "others'"
+        return "own" if own else ""
 
 
 def _alike(one: Did, other: Did) -> bool:

@@ -2,9 +2,9 @@
 
 A scheduler goes on with the warp that issued last, behind a pause of its control bits too, unless
 they let others in (gpu_check/data/h100_yields.csv). While that one may not issue, it takes one of
-the block with the lowest place on the SM; of the block's warps the one that has waited longest for
-a queue or a pipe, else the youngest (gpu_check/data/h100_order.csv, h100_slots.csv; of one block so
-by Huerta et al., "Analyzing Modern NVIDIA GPU cores", arXiv:2503.20481, section 5.1).
+the block with the lowest place on the SM (h100_order.csv, h100_slots.csv). Of the block's warps it
+takes the one that has waited longest for a queue or a pipe; else one that let nobody in when it
+issued, the last of them first; else the one that issued longest ago (h100_turns.csv).
 """
 
 from __future__ import annotations
@@ -56,15 +56,16 @@ def choose(code: Any, trace: Any, state: Any, machine: Any, partition: int, now:
     end = 0
     while end < count:
         first, slot = end, state.order[partition, end] // state.warps_of_block
-        found, longest = -1, NEVER
+        found, least_turn = -1, NEVER
         while end < count and state.order[partition, end] // state.warps_of_block == slot:
             end += 1
         for place in range(end - 1, first - 1, -1):
             warp = state.order[partition, place]
             if state.next[warp] <= now and _can(code, trace, state, machine, partition, warp, now):
-                since = state.since[warp] if state.since[warp] >= 0 else now
-                if since < longest:
-                    found, longest = warp, since
+                since = state.since[warp]
+                turn = since - NEVER if since >= 0 else state.turn[warp]
+                if turn < least_turn:
+                    found, least_turn = warp, turn
             if now < state.next[warp] < least:
                 least = state.next[warp]
         if found >= 0:

@@ -56,15 +56,14 @@ def code_arrays(
     instructions: tuple[WorkInstruction, ...], rates: Rates, machine: Mapping[str, float]
 ) -> NDArray[Any]:
     """Return an array of CODE, an element for each instruction."""
-    return _code_array(instructions, rates, int(machine["meets"])).copy()
+    return _code_array(instructions, rates).copy()
 
 
 @lru_cache(8)  # an SM is simulated several times for one estimate
-def _code_array(
-    instructions: tuple[WorkInstruction, ...], rates: Rates, meets: int
-) -> NDArray[Any]:
-    """Return what `code_arrays` does. `meets`: cycles that a BSYNC takes beyond its own."""
+def _code_array(instructions: tuple[WorkInstruction, ...], rates: Rates) -> NDArray[Any]:
+    """Return what `code_arrays` does."""
     rows = []
+    behind_loops = _behind_loops(instructions)
     for each in instructions:
         name, *modifiers = each.opcode.split(".")
         rate, bits = rates[each.opcode], each.control
@@ -78,7 +77,8 @@ def _code_array(
         operands = sources(each) if kind == Kind.PLAIN else [(-1, 0)] * SLOTS
         values = {
             "kind": kind,
-            "stall": bits.stall + (meets if name == "BSYNC" else 0),
+            "stall": bits.stall,
+            "meets": int(name == "BSYNC") + int(each.address + 16 in behind_loops),
             "yields": bits.yields,
             "write": -1 if bits.write_barrier is None else bits.write_barrier,
             "read": -1 if bits.read_barrier is None else bits.read_barrier,
@@ -97,7 +97,6 @@ def _code_array(
             "reuse": bits.reuse,
             "sectors": local_sectors(each),
             "port": _port(each),
-            "written": _written(each, kind),
             "aside": is_uniform or (kind == Kind.QUEUED and name not in (*_OF_LSU, "SYNCS")),
             "constant": "c[" in each.operands,
             "table": table_line(each.operands),
@@ -112,6 +111,23 @@ def _code_array(
     return np.array(rows, dtype=CODE)
 
 
+def _behind_loops(instructions: tuple[WorkInstruction, ...]) -> set[int]:
+    """Return the addresses behind the BSYNCs at which lanes meet that have left a loop."""
+    found, regions = set(), list[tuple[int, int]]()
+    for each in instructions:
+        to = _HEX(each.operands)
+        if to is None:
+            continue
+        if each.opcode.startswith("BSSY"):
+            regions.append((each.address, int(to[1], 16)))
+        elif each.opcode.startswith("BRA") and each.guard:
+            inside = [region for region in regions if region[0] < each.address < region[1]]
+            if inside and max(inside)[0] < int(to[1], 16) < each.address:
+                found.add(max(inside)[1])
+    return found
+
+
+_HEX = re.compile(r"(0x[0-9a-f]+)$").search
 _TABLE = re.compile(r"c\[0x3\]\[(UR)?(\w+)").search
 
 
@@ -225,20 +241,6 @@ def _local(name: str, modifiers: list[str], interval: float | None) -> int:
     # So do shuffles; one that takes the SM two cycles takes a sub-partition eight.
     cycles = interval or 2
     return int(4 * cycles if name in _QUEUED[:4] else cycles)
-
-
-def _written(instruction: WorkInstruction, kind: Kind) -> tuple[int, int]:
-    """Return the registers of even and of odd numbers that a load writes."""
-    if kind not in (Kind.SHARED, Kind.LOAD):
-        return 0, 0
-    found = _REGISTER.search(instruction.operands.split(",")[0])
-    if found is None or instruction.opcode.startswith("ST"):
-        return 0, 0
-    parts = instruction.opcode.split(".")
-    count = 4 if "128" in parts or "4" in parts else 2 if "64" in parts or "2" in parts else 1
-    if count > 1:
-        return count // 2, count // 2
-    return (0, 1) if int(found[1]) & 1 else (1, 0)
 
 
 def _port(instruction: WorkInstruction) -> int:

@@ -10,7 +10,6 @@ from __future__ import annotations
 from typing import Any
 
 from simulator.jit import jit
-from simulator.timing.banks import write_back
 from simulator.timing.data_pipe import leaves_at, occupy, turned
 from simulator.timing.machine import NUMBERS
 from simulator.timing.queues import ask, leave
@@ -165,7 +164,6 @@ def bring(code: Any, state: Any, machine: Any, place: int, now: int) -> None:
         occupy(state, machine, _LOAD, warp, age, held, now)
     # Its warp may have ended without it, and another one have its place.
     if state.trace[warp] >= 0 and state.block[warp // state.warps_of_block] == row[6]:
-        write_back(code, state, warp, number, now)
         state.asked[warp] -= 1
         settle(code, state, warp, number, -1, done)
     state.are_there -= 1

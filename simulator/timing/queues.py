@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from simulator.jit import jit
-from simulator.timing.banks import write_back
 from simulator.timing.constant_caches import read_table
 from simulator.timing.data_pipe import occupy, turned
 from simulator.timing.events import arrive, ask_phase, copy_tile
@@ -240,7 +239,6 @@ def send(
         arrive(code, trace, state, machine, warp, event, now + late)
     elif kind == _TILE and event >= 0:
         copy_tile(code, trace, state, machine, warp, number, event, share, now)
-    write_back(code, state, warp, number, now)
     if kind in (_STORE, _ATOMIC):
         state.stores[warp] -= 1
         state.drained[warp] = now

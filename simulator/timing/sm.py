@@ -11,6 +11,7 @@ from typing import Any
 
 from simulator.jit import jit
 from simulator.timing.banks import read_operands
+from simulator.timing.branches import resolve
 from simulator.timing.choosing import choose, enter, pipe_of
 from simulator.timing.data_pipe import fence_off
 from simulator.timing.dispatch import dispatch
@@ -29,7 +30,7 @@ _BARRIER_LATENCY = NUMBERS.index("barrier_latency")
 _LAUNCH_INTERVAL = NUMBERS.index("launch_interval")
 _LAUNCH_LATENCY = NUMBERS.index("launch_latency")
 _LAUNCH_WARP, _WARP_BEGINS = NUMBERS.index("launch_warp"), NUMBERS.index("warp_begins")
-_BRANCH, _FENCE = NUMBERS.index("branch"), NUMBERS.index("fence")
+_FENCE = NUMBERS.index("fence")
 _FENCE_GPU, _FENCE_SYS = NUMBERS.index("fence_gpu"), NUMBERS.index("fence_sys")
 _FENCE_INTERVAL, _FENCE_MORE = NUMBERS.index("fence_interval"), NUMBERS.index("fence_more")
 _HELD, _GMMA_LATENCY = NUMBERS.index("code_held"), NUMBERS.index("gmma_latency")
@@ -141,6 +142,8 @@ def _launch(
         begin = now + int(each * machine[_WARP_BEGINS])
         state.issued[warp] = begin
         state.ready[warp] = begin + 1
+        state.turns += 1
+        state.turn[warp] = -state.turns
         state.fetched[warp] = 0
         state.table_given[warp] = -1
         state.fenced[warp] = 0
@@ -176,13 +179,18 @@ def _issue(
     _account(state, stalls, partition, warp, number, code[number].held, now)
     state.issued[warp] = now
     state.table_given[warp] = -1
-    conflict = max(read_operands(code, state, partition, warp, number, now), code[number].port)
+    late, hold = read_operands(code, state, partition, warp, number, now)
+    conflict = late + max(hold, code[number].port)
     state.port[partition] = now + 1 + conflict
     state.held_up[partition] = conflict
     state.sleep[partition] = now + 1 + conflict
     last = state.last[partition]
-    if last < 0 or last == warp or state.ready[last] <= now:  # else this one fills its pause
+    pause = max(code[number].stall, 1)
+    if last < 0 or last == warp or state.pause[partition] <= now:  # else this one fills its pause
         state.last[partition] = -1 if code[number].yields else warp
+        state.pause[partition] = now + pause
+    state.turns += 1
+    state.turn[warp] = state.turns if code[number].yields else -state.turns
 
     # What it accesses: rows of this instruction, some of them in global memory.
     step = state.steps + 4 * trace[state.did + state.at_step[warp]]
@@ -205,9 +213,9 @@ def _issue(
     else:
         pipe, begin = pipe_of(code, state, partition, number)
         if pipe >= 0:  # a fraction of a cycle is kept
-            held = code[number].held
+            held = code[number].held + late
             if code[number].is_double:  # until its operands are read
-                held = max(held, state.bank[partition, 0] - now, state.bank[partition, 1] - now)
+                held = max(held, state.behind[partition, 0], state.behind[partition, 1])
             state.pipe[partition, pipe] = held + (begin if begin > now - 1 else now)
             if code[number].joint:
                 state.pipe[partition, code[number].other] = state.pipe[partition, pipe]
@@ -221,7 +229,7 @@ def _issue(
 
     state.at_row[warp] += rows
     state.at_base[warp] += bases
-    state.ready[warp] = now + max(code[number].stall, 1)
+    state.ready[warp] = now + late + pause
     if kind == _FENCE_KIND:
         _fence(state, machine, partition, warp, code[number].number, now)
 
@@ -232,16 +240,13 @@ def _issue(
         if state.at_step[warp] == trace[state.warps + 3 * state.trace[warp] + 3]:
             return int(_end(code, state, machine, partition, warp, state.warps_of_block, now))
         to = state.steps + 4 * trace[state.did + state.at_step[warp]]
-        if trace[to] != trace[step] + trace[step + 1]:
-            taken = now + int(machine[_BRANCH])
-            state.resolving[warp] = max(taken - state.ready[warp], 0)
-            state.ready[warp] = max(state.ready[warp], taken)
         state.at[warp] = 0
         state.at_row[warp] = trace[to + 2]
         state.instruction[warp] = trace[to]
     else:
         state.instruction[warp] = number + 1
     after = state.instruction[warp]
+    resolve(code, state, machine, warp, number, now)
     if is_long and (after != number + 1 or after % CODE_LINE == 0):
         state.fetched[warp] = fetch(state, machine, partition, after // CODE_LINE, now)
     # A barrier has a row where it is turned off, and where registers say which it is.

@@ -157,6 +157,7 @@ CODE = np.dtype(
         ("write", np.int64),  # the scoreboard that its result releases; -1: no scoreboard
         ("read", np.int64),  # the one that reading its operands releases
         ("waits", np.int64),
+        ("meets", np.int64),  # whether lanes meet at it: 1; 2: those that left a loop
         ("pipe", np.int64), ("other", np.int64),  # pipes that can execute it; -1: there is none
         ("joint", np.int64),  # whether it takes both of them
         ("is_fma", np.int64),  # whether they are pipes for products and sums
@@ -169,7 +170,6 @@ CODE = np.dtype(
         ("wide", np.int64, (SLOTS,)),  # registers of an operand
         ("reuse", np.int64),
         ("sectors", np.int64),  # of local memory, where all lanes have one index
-        ("written", np.int64, (2,)),  # registers of each bank that a load brings
         ("port", np.int64),  # cycles beyond the first for which nothing else is dispatched
         ("aside", np.int64),  # whether it takes the queue beside the LSU's
         ("constant", np.int64),  # whether it reads a constant bank
@@ -224,14 +224,20 @@ STATE = np.dtype(
         ("block", *_numbers(_RESIDENT)), ("free_at", *_numbers(_RESIDENT)),
         ("alive", *_numbers(_RESIDENT)),
         ("arrived", *_numbers(_RESIDENT, _BARRIERS)), ("arrival", *_numbers(_RESIDENT, _BARRIERS)),
+        # Whose turn it is among warps of a block: the least. How many turns there were.
+        ("turn", *_numbers(MOST_WARPS)), ("turns", np.int64),
         # By sub-partition: its warps by the places of their blocks, the one that it goes on with
-        # (-1: none), until when none can issue, when its port is free.
+        # (-1: none), until when that one pauses, until when none can issue, when its port is free.
         ("order", *_numbers(PARTITIONS, MOST_WARPS)), ("count", *_numbers(PARTITIONS)),
-        ("last", *_numbers(PARTITIONS)), ("sleep", *_numbers(PARTITIONS)),
+        ("last", *_numbers(PARTITIONS)), ("pause", *_numbers(PARTITIONS)),
+        ("sleep", *_numbers(PARTITIONS)),
         ("port", *_numbers(PARTITIONS)), ("pipe", np.float64, (PARTITIONS, _PIPES)),
         ("last_pipe", *_numbers(PARTITIONS)),  # for products and sums: the one that was used last
         ("held_up", *_numbers(PARTITIONS)),  # for how long its last instruction holds the port
-        ("bank", *_numbers(PARTITIONS, 2)),  # when a bank of registers has read all
+        # Cycles in which a bank of registers reads, as bits from one on; doubles that it is to read
+        # beside; until when matrices are read.
+        ("reading", *_numbers(PARTITIONS, 2)), ("reading_at", *_numbers(PARTITIONS)),
+        ("behind", *_numbers(PARTITIONS, 2)), ("matrix", *_numbers(PARTITIONS)),
         ("kept", *_numbers(PARTITIONS, SLOTS, OF_DOUBLES + 1)),  # the reuse cache: warp, register
         # Queues: the MIO queue of each sub-partition, then the one beside it. An entry: warp,
         # instruction, first row, rows, first base, event beside the warp, its number of

@@ -77,7 +77,7 @@ def test_a_warp_that_arrives_at_two_blocks_at_once_arrives_by_one_instruction() 
     # Its events were two, and its warps waited for ever.
     (case,) = read_cases(HERE / "timed/fifth_maps.json")
     measured = recorded(DATA / "h100_timed_fifth.csv")["multicast"]
-    assert time_of(case).cycles == pytest.approx(measured["cycles"], rel=0.08)
+    assert time_of(case).cycles == pytest.approx(measured["cycles"], rel=0.09)
 
 
 @needs_compiler

@@ -113,7 +113,7 @@ class GridRun:
         self.spent = self._threads = self._blocks = self._rows = 0
         self.stopped = False
 
-    def _anew(self) -> GridRun:
+    def anew(self) -> GridRun:
         """Return the launch before it ran; its code, once compiled, is the same."""
         again = copy(self)
         again._begin()
@@ -327,10 +327,10 @@ class GridRun:
             Recorder(self.warps, self.code.lengths, self.program.sites)
             for _ in range(prod(self.cluster))
         ]
-        return [recorders[rank].take() for _, rank in self.noting(blocks, recorders)]
+        return [recorders[rank].take() for _, rank in self.anew().noting(blocks, recorders)]
 
     def noting(self, blocks: Iterable[Dim3], notes: Sequence[Notes]) -> Iterator[tuple[Dim3, int]]:
-        """Run clusters anew that begin with some blocks; `notes` of each rank take note of them.
+        """Run the clusters that begin with some blocks; `notes` of each rank take note of them.
 
         Yields each block and its rank when its cluster is done.
         """
@@ -339,7 +339,7 @@ class GridRun:
                 "a cooperative launch has no timelines and no time (accepted: a launch whose blocks"
                 " do not wait for each other)"
             )
-        cluster = Cluster(self._anew(), notes)
+        cluster = Cluster(self, notes)
         todo = list(blocks)
         for first in todo:
             cluster.run(first, len(todo) * cluster.size)

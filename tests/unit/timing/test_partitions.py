@@ -1,4 +1,4 @@
-"""Sub-partitions of an SM: where a block's warps run, how fast a warp alone is served, branches."""
+"""Sub-partitions of an SM: where a block's warps run, how fast a warp alone is served."""
 
 from collections.abc import Collection
 from dataclasses import replace
@@ -72,19 +72,6 @@ def test_a_warp_alone_gets_half_of_shared_memory(
     assert cycles == pytest.approx(float(row["cycles"]), rel=rel)
     if len(who) == 1:
         assert float(row["cycles"]) == pytest.approx(MACHINE["shared_warp"] * ways, rel=0.02)
-
-
-def test_lanes_that_meet_again_take_what_they_took_on_an_h100() -> None:
-    (measured,) = (
-        float(row["cycles"]) for row in packaged_table("h100_branches")
-        if (row["lanes"], row["warps"]) == ("32", "1")
-    )  # fmt: skip
-    adds = [Line("FADD", "R0,R0,R1", stall=4)] * 8
-    body = [*adds, Line("BSYNC", "B0", stall=5), Line("FADD", "R0,R0,R1", stall=4)]
-    without = [*adds, Line("NOP", stall=5), Line("FADD", "R0,R0,R1", stall=4)]
-    met, not_met = (run(work(each, times=64)).cycles / 64 for each in (body, without))
-    # A branch of the recorded loop takes 63.5 cycles as its instructions say.
-    assert met - not_met == pytest.approx(measured - 63.5, abs=0.5)
 
 
 LOADS = [

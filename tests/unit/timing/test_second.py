@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pytest
 
 from simulator import replay_compiled
+from simulator.sass import second
 from simulator.timing.kernel_time import KernelTime
 from tests.sass_kernels import needs_compiler
 
@@ -27,6 +29,13 @@ extern "C" __global__ void appended(unsigned* count, unsigned* out, unsigned siz
     out[at] = threadIdx.x;
     __syncthreads();
     if (threadIdx.x == 0) count[blockIdx.x] = size;
+}
+extern "C" __global__ void inserted(unsigned* table, const unsigned* keys, unsigned last) {
+    const unsigned key = keys[blockIdx.x * blockDim.x + threadIdx.x] | 1u;
+    for (unsigned slot = key; slot < key + last; ++slot) {
+        const unsigned before = atomicCAS(table + (slot & last), 0u, key);
+        if (before == 0u || before == key) return;
+    }
 }
 extern "C" __global__ void scaled(float* values) {
     values[blockIdx.x * blockDim.x + threadIdx.x] *= 2.0f;
@@ -62,3 +71,31 @@ def test_a_second_launch_that_fails_is_timed_as_the_first() -> None:
 
 def test_a_launch_that_does_the_same_again_has_no_note() -> None:
     assert not any("second" in each for each in time("scaled", [np.ones(GIVEN.size, "f4")]).notes)
+
+
+def test_a_second_launch_finds_what_blocks_left_that_are_not_traced() -> None:
+    """Keys of all blocks lie in a table: those of the traced blocks alone would lie far apart."""
+    keys = np.random.default_rng(7).integers(1, 1 << 20, BLOCKS * THREADS).astype(np.uint32)
+    empty = time("inserted", [np.zeros(1 << 16, np.uint32), keys, np.uint32((1 << 16) - 1)])
+    table = np.zeros(1 << 16, np.uint32)
+    for key in keys | 1:
+        slot = int(key) & 0xFFFF
+        while table[slot] not in (0, key):
+            slot = slot + 1 & 0xFFFF
+        table[slot] = key
+    full = time("inserted", [table, keys, np.uint32((1 << 16) - 1)])
+    assert empty.cycles == pytest.approx(full.cycles, rel=0.03)
+    assert any("second launch is timed" in each for each in empty.notes)
+    assert not any("second launch" in each for each in full.notes)
+
+
+def test_a_grid_that_is_too_large_to_run_whole_is_sampled_twice(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    args = [np.zeros(1 << 16, np.uint32), np.repeat(GIVEN[:THREADS], BLOCKS), np.uint32(65535)]
+    whole = time("inserted", args).cycles
+    monkeypatch.setattr(second, "_MOST_INSTRUCTIONS", 1000)
+    sampled = time("inserted", args).cycles
+    assert whole is not None
+    assert sampled is not None
+    assert sampled <= whole

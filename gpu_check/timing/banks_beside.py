@@ -1,0 +1,121 @@
+"""How often two kinds of instructions can be issued in turn, by the registers that they read.
+
+As in `banks`, a compiled loop gets other machine code: its FFMAs become instructions of several
+kinds, with other source registers. A name says what successive ones read: a letter per kind, then
+the registers' residues modulo four; "-": RZ, which is not read. "a" to "d" stand for one register
+of each residue that is read at this place every time, and kept there; "A" to "D" for the same, not
+kept; "*15": so many of the same. H and J are products of matrices in registers, without and with
+what they add to: of these the result goes nowhere.
+"""
+
+from __future__ import annotations
+
+from itertools import cycle
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import numpy as np
+
+from gpu_check.device import open_gpu
+from gpu_check.hopper.runner import compiled
+from gpu_check.timing.banks import banks_source, issued
+
+__all__ = ["KINDS", "PATTERNS", "THREE", "measure_banks_beside", "replaced", "tokens"]
+
+KINDS = {
+    "F": (0x0000000000007223, 0x0000000000000000),  # FFMA
+    "M": (0x0000000000007224, 0x0000000000078E0200),  # IMAD
+    "L": (0x0000000000007212, 0x0000000000078E9600),  # LOP3.LUT
+    "I": (0x0000000000007210, 0x000000000007FFE000),  # IADD3
+    "A": (0x0000000000007221, 0x0000000000000000),  # FADD
+    "P": (0x000000000000720C, 0x000000000003FA6270),  # ISETP.GE.AND P5: the loop uses others
+    "N": (0x0000000000007209, 0x0000000003800000),  # FMNMX
+    "H": (0x0000000804FF723C, 0x00000000000018FF),  # HMMA.16816.F32 RZ,R4,R8,RZ
+    "J": (0x0000000804FF723C, 0x000000000000180C),  # HMMA.16816.F32 RZ,R4,R8,R12
+}
+"""By letter: machine code for sm_90 as two words of 64 bits, without registers."""
+THREE = "FMLI"
+"""These read three registers, the others two."""
+_ZERO = 255
+
+
+def _patterns() -> list[str]:
+    found = []
+    for x in "FMLIAPN":
+        none, one, two = (f"{x}{reads}" for reads in ("---", "01-", "02-"))
+        found += [one, two, f"F--- {two}", f"F--- {one}", f"F02- {none}", f"F02- {one}",
+                  f"F01- {one}", f"F02- {two}", f"F02- {x}13-",
+                  f"F--- F--- {two} F---"]  # fmt: skip
+        if x in THREE:
+            found += [f"F--- {x}012", f"F--- {x}020", f"F012 {x}01-", f"F012 {x}012",
+                      f"F102 {x}013"]  # fmt: skip
+    found += ["F02- L01- F01- L01- F01- L01- F01- L01-", "F02- L1-- F1-- L1-- F1-- L1-- F1-- L1--",
+              "F02- L--- F--- L--- F--- L--- F--- L---", "F02- L02- F--- L--- F--- L--- F--- L---",
+              "F02- L--- F--- L--- F02- L--- F--- L---", "F02- F--- L--- F---",
+              "F02- F02- L--- F--- L---", "F02- F02- F--- L--- F--- L---"]  # fmt: skip
+    found += ["Fb1- L01-", "Fb1c L01c", "Fb1c L31c", "Fb1- L0d-", "F-1- L-d-", "F-0- L-d-",
+              "Fb1- F-1-", "Fb1- L-1-", "Fb1-", "Fb1- P01-", "F02c L01c", "Fbd- L---",
+              "Fb1- L01- FB1- L01-", "Fb1- F01- FB1- F01-", "Fbd- L--- FBD- L---",
+              "Lb1- F01-", "L-d0 F-01", "L-d0 F-11", "F01c L11-"]  # fmt: skip
+    found += [f"{matrix} {x}*{count}" for matrix in "HJ" for count in (7, 15, 31)
+              for x in ("F---", "F01-", "L---", "L01-")]  # fmt: skip
+    return list(dict.fromkeys(found))
+
+
+PATTERNS = _patterns()
+
+
+def tokens(pattern: str) -> list[str]:
+    """Return the instructions that a pattern names, one after the other.
+
+    >>> tokens("H F01-*2")
+    ['H', 'F01-', 'F01-']
+    """
+    parts = (part.partition("*") for part in pattern.split())
+    return [one for one, _, times in parts for _ in range(int(times or 1))]
+
+
+def replaced(image: bytes, pattern: str) -> bytes:
+    """Return a cubin whose FFMAs are what a pattern says, with a stall count of one.
+
+    Half of the registers that the loop uses are read, in turn, the others written.
+    """
+    words = np.frombuffer(image[: len(image) // 8 * 8], dtype="<u8").copy()
+    at = [k for k in range(len(words) - 1) if words[k] & 0xFFFF == KINDS["F"][0]]  # no guard
+    runs = [k for k in at if k + 2 in at or k - 2 in at]
+    every = sorted({int(words[k] >> shift & 0xFF) for k in runs for shift in (16, 24, 32)})
+    parts = [[r for r in every if r % 4 == n] for n in range(4)]
+    of = [cycle(part[: len(part) // 2]) for part in parts]
+    fixed = {(place, n): next(of[n]) for place in range(3) for n in range(4)}
+    targets = cycle([r for part in parts for r in part[len(part) // 2 :]])
+    control = 1 << 41 | 1 << 45 | 7 << 46 | 7 << 49  # a stall of one, no hint, no scoreboards
+    each = cycle(tokens(pattern))
+    for k in runs:
+        one = next(each)
+        letter, residues = one[0], one[1:]
+        if letter in "HJ":
+            words[k], words[k + 1] = KINDS[letter][0], KINDS[letter][1] | control
+            continue
+        a, b, c = (
+            _ZERO if n == "-" else next(of[int(n)]) if n.isdigit()
+            else fixed[place, "abcd".index(n.lower())]
+            for place, n in enumerate(residues)
+        )  # fmt: skip
+        reuse = sum(1 << place for place, n in enumerate(residues) if n in "abcd")
+        low, high = KINDS[letter]
+        target = 0 if letter == "P" else next(targets)
+        words[k] = low | target << 16 | a << 24 | b << 32
+        words[k + 1] = high | control | reuse << 58 | (c if letter in THREE else 0)
+    return words.tobytes() + image[len(words) * 8 :]
+
+
+def measure_banks_beside(device: int = 0) -> list[dict[str, Any]]:
+    """Return a row per pattern: cycles of a sub-partition per instruction, with 1, 2, 4 warps."""
+    open_gpu(device)
+    import cupy
+
+    with cupy.cuda.Device(device):
+        with TemporaryDirectory() as folder:
+            image = compiled(banks_source(), Path(folder))
+        return [{"reads": each, **issued(replaced(image, each), 1, 4)} for each in PATTERNS]

@@ -1,0 +1,30 @@
+"""Compiled: what a warp waits for behind a branch that is taken, and where its lanes meet."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from simulator.jit import jit
+from simulator.timing.machine import NUMBERS
+
+__all__ = ["resolve"]
+
+_BRANCH, _MEETS = NUMBERS.index("branch"), NUMBERS.index("meets")
+_MEETS_OTHERS = NUMBERS.index("meets_others")
+
+
+@jit()
+def resolve(code: Any, state: Any, machine: Any, warp: int, number: int, now: int) -> None:
+    """Let a warp wait until it is known where it goes on behind an instruction.
+
+    At a BSYNC its lanes have met, or others of it come next (gpu_check/data/h100_parted.csv).
+    """
+    after, ready = state.instruction[warp], state.ready[warp]
+    if code[number].meets:
+        left_a_loop = after == number and code[number].meets > 1
+        have_met = after == number + 1 or left_a_loop
+        ready += int(machine[_MEETS if have_met else _MEETS_OTHERS])
+    elif after != number + 1:
+        ready = max(ready, now + int(machine[_BRANCH]))
+    state.resolving[warp] = ready - state.ready[warp]
+    state.ready[warp] = ready

@@ -1,0 +1,58 @@
+"""Reading registers: what an instruction may be held up by, as an H100's loops were."""
+
+from itertools import cycle
+
+import pytest
+
+from gpu_check.recordings import packaged_table
+from gpu_check.timing.banks_beside import THREE, tokens
+from tests.unit.timing.test_sm import run
+from tests.unit.timing.works import Line, work
+
+OPCODES = {
+    "F": "FFMA", "M": "IMAD", "L": "LOP3.LUT", "I": "IADD3", "A": "FADD", "P": "ISETP.GE.AND",
+    "N": "FMNMX",
+}  # fmt: skip
+MATRICES = {"H": "RZ,R4,R8,RZ", "J": "RZ,R4,R8,R12"}
+BEHIND = {"L": ",0x96,!PT", "P": ",PT", "N": ",PT"}
+COUNT = 256
+
+
+def lines(pattern: str) -> list[Line]:
+    """Return what the recorded loop had: all of it, in turn."""
+    of = [cycle(range(32 + residue, 80, 4)) for residue in range(4)]
+    written = cycle(range(80, 112))
+    found, each = [], cycle(tokens(pattern))
+    for _ in range(COUNT):
+        one = next(each)
+        letter, residues = one[0], one[1:]
+        if letter in MATRICES:
+            found.append(Line("HMMA.16816.F32", MATRICES[letter]))
+            continue
+        registers, reuse = [], 0
+        for place, residue in enumerate(residues[: 3 if letter in THREE else 2]):
+            if residue == "-":
+                registers.append("RZ")
+            elif residue.isdigit():
+                registers.append(f"R{next(of[int(residue)])}")
+            else:  # one of its own for each place
+                registers.append(f"R{4 * place + 'abcd'.index(residue.lower())}")
+                reuse |= residue.islower() << place
+        target = "P5,PT" if letter == "P" else f"R{next(written)}"
+        operands = f"{target},{','.join(registers)}{BEHIND.get(letter, '')}"
+        found.append(Line(OPCODES[letter], operands, reuse=reuse))
+    return found
+
+
+# Results of matrices go nowhere: of seven beside, an H100 multiplies more often than it could.
+ROWS = [row for row in packaged_table("h100_banks_beside") if not row["reads"].endswith("*7")]
+
+
+@pytest.mark.parametrize("row", ROWS, ids=[row["reads"] for row in ROWS])
+def test_instructions_that_read_registers_take_what_they_took(row: dict[str, str]) -> None:
+    body = lines(row["reads"])
+    for warps, own in ((1, 40), (4, 24)) if row in ROWS[::7] else ((1, 40),):
+        less, more = (run(work(body, warps=4 * warps, times=times)).cycles for times in (1, 2))
+        # A turn of the recorded loop ends with a branch, and has a few instructions of its own.
+        each = ((more - less) / warps + own) / COUNT
+        assert each == pytest.approx(float(row[f"warps_{warps}"]), rel=0.06)
