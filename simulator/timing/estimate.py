@@ -283,7 +283,8 @@ def flat(
     table = np.stack([steps.start, steps.length, steps.row_begin[:-1], steps.row_begin[1:]], axis=1)
     cycles, waits = _shared_rows(work, machine)
     asked = np.zeros_like(waits) if rows.asked is None else rows.asked
-    tables = np.zeros_like(waits) if rows.table is None else rows.table
+    is_local = code["sectors"][rows.number] > 0
+    tables = np.zeros_like(waits) if rows.table is None else np.where(is_local, 0, rows.table)
     columns = (
         rows.number, rows.is_shared.astype(np.int64),
         cycles, rows.floor + cycles - rows.cycles,

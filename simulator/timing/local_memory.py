@@ -21,7 +21,7 @@ from simulator.timing.machine import l1_bytes
 from simulator.timing.rates import between
 from simulator.timing.work import Work, WorkInstruction
 
-__all__ = ["frame_words", "local_sectors", "local_shares"]
+__all__ = ["frame_words", "local_sectors", "local_shares", "touched_words"]
 
 _FRAME = re.compile(r"R1,R1,(-?0x[0-9a-f]+)").match
 
@@ -34,6 +34,24 @@ def frame_words(instructions: Sequence[WorkInstruction]) -> int:
             size = int(found[1], 16)
             return (-size if size < 0 else (1 << 32) - size) // 4
     return 0
+
+
+def touched_words(work: Work) -> int:
+    """Return how many words of a thread's frame blocks touch, of those that ran; 0: not known.
+
+    An array is as large as the largest that it may hold, and often little of it is used.
+    """
+    wide = {
+        number: local_sectors(each) // 4
+        for number, each in enumerate(work.instructions) if local_sectors(each)
+    }  # fmt: skip
+    found = set[int]()
+    rows = work.traces[0].rows  # of all traces
+    if rows.table is not None:
+        for number, word in zip(rows.number.tolist(), rows.table.tolist(), strict=True):
+            if word and number in wide:
+                found.update(range(word, word + wide[number]))
+    return len(found)
 
 
 def local_sectors(instruction: WorkInstruction) -> int:
@@ -62,6 +80,7 @@ def local_shares(work: Work, chip: Chip, sms: int) -> dict[str, float]:
     names = ("local_missed", "local_far", "local_stored", "far_read", "far_written")
     found = dict.fromkeys(names, 0.0)
     words = frame_words(work.instructions)
+    words = min(words, touched_words(work) or words)
     loaded, stored = (
         sum(
             float(times) * local_sectors(each) / 4

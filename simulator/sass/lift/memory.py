@@ -14,7 +14,7 @@ from llvmlite import ir
 from simulator.sass.lift.emitter import Emitter
 from simulator.sass.lift.helpers import helper
 from simulator.sass.lift.kinds import I1, I8, I16, I32, I64, POINTER, vector
-from simulator.sass.lift.layout import CONSTANT, CONSTANT_SHIFT, ROW, VALUE
+from simulator.sass.lift.layout import CONSTANT, CONSTANT_SHIFT, ROW, TABLE_SHIFT, VALUE
 from simulator.sass.lift.spaces import (
     WORDS,
     Place,
@@ -116,9 +116,10 @@ def _note_value(at: Emitter, block: Value, place: Place, rows: Value, width: int
 
 
 def _note_sectors(at: Emitter, block: Value, mask: Value, offsets: Value, number: Value) -> None:
-    """Note how many sectors lanes access of words of local memory: an access that is off has none.
+    """Note how many sectors lanes access of words of local memory, and which word the first does.
 
-    Words of eight lanes side by side share a sector, if they have the same index.
+    Words of eight lanes side by side share a sector, if they have the same index. An access that is
+    off has none.
     """
 
     def alike(lane: Value) -> Value:
@@ -127,7 +128,8 @@ def _note_sectors(at: Emitter, block: Value, mask: Value, offsets: Value, number
     with at.when(field(at, block, "noting") != 0, likely=False):
         found = first_lanes(at, mask, offsets & at.i32(-4), alike)
         with at.when((found > 0) & (number >= 0)):
-            which = number << CONSTANT_SHIFT
+            word = offsets.lane(mask.lowest).resized(64) >> 2 & 0xFFF
+            which = number << CONSTANT_SHIFT | word + 1 << TABLE_SHIFT
             note(at, block, found | which | 1 << CONSTANT | 1 << VALUE)
 
 

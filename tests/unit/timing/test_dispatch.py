@@ -8,12 +8,13 @@ import numpy as np
 import pytest
 
 from gpu_check.recordings import packaged_table
-from simulator import Chip
+from simulator import Chip, replay_compiled
 from simulator.timing.atomics import reduced_cycles
 from simulator.timing.estimate import SmRun, estimate, run_sm
-from simulator.timing.local_memory import frame_words, local_shares
+from simulator.timing.local_memory import frame_words, local_shares, touched_words
 from simulator.timing.machine import machine_of
 from simulator.timing.state import STALLS
+from tests.sass_kernels import needs_compiler
 from tests.unit.timing.test_sm import run
 from tests.unit.timing.works import Line, work
 
@@ -171,6 +172,24 @@ def test_local_memory_comes_from_where_it_came_on_an_h100(words: int) -> None:
     assert 1 - found["local_missed"] == pytest.approx(mean("l1_hits", "l1", 1), abs=0.06)
     assert found["local_far"] == pytest.approx(mean("dram_read", "l2_read", 1 / 32), abs=0.12)
     assert found["local_stored"] == pytest.approx(mean("dram_write", "l2_written", 1 / 32), abs=0.1)
+
+
+@needs_compiler
+def test_of_an_array_in_local_memory_what_is_touched_has_a_size() -> None:
+    source = """
+    extern "C" __global__ void few(const int* at, float* out) {
+        float kept[64];
+        for (int k = 0; k < 5; ++k) kept[at[k] & 63] = k;
+        out[blockIdx.x * blockDim.x + threadIdx.x] = kept[at[5] & 63];
+    }
+    """
+    launch = replay_compiled(
+        source, kernel="few", grid=264, block=128, chip="H100",
+        args=[np.array([3, 9, 9, 4, 3, 9], np.int32), np.zeros(264 * 128, np.float32)],
+    ).relaunch()  # fmt: skip
+    made = launch.work(Chip.of("H100"))
+    assert frame_words(made.instructions) == 64
+    assert touched_words(made) == 3
 
 
 def test_what_a_grid_adds_to_a_kilobyte_is_waited_for_once(monkeypatch: pytest.MonkeyPatch) -> None:
