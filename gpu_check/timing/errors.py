@@ -42,6 +42,7 @@ SETS = {
     "eighteenth": "h100_timed_eighteenth",
     "nineteenth": "h100_timed_nineteenth", "twentieth": "h100_timed_twentieth",
     "twenty-first": "h100_timed_twentyfirst", "twenty-second": "h100_timed_twentysecond",
+    "twenty-third": "h100_timed_twentythird",
 }  # fmt: skip
 """The recorded sets of launches in order, each with its table of `DATA`."""
 

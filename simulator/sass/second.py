@@ -23,18 +23,25 @@ __all__ = ["SecondLaunch"]
 
 _MOST_INSTRUCTIONS = 20_000_000
 """Of warps, in a first launch that runs whole: some ten seconds."""
+_MOST_BLOCKS = 1 << 18
+"""Of the same: each takes some twenty microseconds beside."""
 
 
 class SecondLaunch:
     """Traces blocks of a second launch, on memory as the first left it.
 
     Where blocks read nothing that the grid writes, there is no first. Where they read what other
-    blocks write, the whole grid runs first, if it is not too large. Else those that are traced do.
+    blocks write, or what an atomic returns, the whole grid runs first. Of a grid that is too large
+    for that, or of which a block fails, the blocks that are traced run first.
     """
 
     def __init__(self, launch: GridRun, tracers: list[Tracer]) -> None:
         """Trace with a tracer per block of a cluster."""
         self.launch, self.tracers = launch, tracers
+        self.is_first = False
+        """Whether it is given up: the first launch is traced."""
+        self.began = False
+        """Whether blocks of the second launch have run."""
         self.twice = False
         """Whether blocks do in the second launch what they did not in the first."""
         self.left: GridRun | None = None
@@ -42,28 +49,18 @@ class SecondLaunch:
         self.notes: tuple[str, ...] = ()
 
     def begin(self, blocks: list[Dim3]) -> list[tuple[Dim3, Did]]:
-        """Run blocks, find out whether they are to run twice, and return what they did last.
-
-        Where the second launch fails, and the first does not, the first stands for it.
-        """
+        """Run blocks, find out whether they are to run twice, and return what they did last."""
         running = self.launch.anew().noting([*blocks, *blocks], self.tracers)
         once = self._taken(islice(running, len(blocks) * prod(self.launch.cluster)))
+        if self.is_first:
+            return once
         before, met = self._instructions(once), self._met(once)
         if not met:
             return once
-        if met == "others'" and before // len(once) * prod(self.launch.grid) <= _MOST_INSTRUCTIONS:
+        if met == "others'" and self._is_small(before // len(once)):
             self.left = self._whole()
-        if self.left is not None:
-            running = self.left.noting(blocks, self.tracers)
-        try:
-            again = self._taken(running)
-        except ExecutionError as error:
-            for tracer in self.tracers:
-                tracer.take()
-            why = str(error).partition("\n")[0]
-            said = "a second launch fails on what the first leaves in memory: the first is timed"
-            self.left, self.notes = None, (f"{said} ({why})",)
-            return once
+        self.began = True
+        again = self._taken(running) if self.left is None else self._on_left(blocks)
         self.twice = any(
             not _alike(one, two) for (_, one), (_, two) in zip(once, again, strict=True)
         )
@@ -78,22 +75,46 @@ class SecondLaunch:
         if not blocks:
             return []
         if self.left is not None:
-            return self._taken(self.left.noting(blocks, self.tracers))
+            return self._on_left(blocks)
         anew = self.launch.anew()
         if not self.twice:
             return self._taken(anew.noting(blocks, self.tracers))
         each = self._taken(anew.noting([*blocks, *blocks], self.tracers))
         return each[len(each) // 2 :]
 
+    def give_up(self, error: ExecutionError) -> None:
+        """Trace the first launch from now on, since the second one fails."""
+        for tracer in self.tracers:
+            tracer.take()
+        why = str(error).partition("\n")[0]
+        said = "a second launch fails on what the first leaves in memory: the first is timed"
+        self.left, self.twice, self.began, self.is_first = None, False, False, True
+        self.notes = (f"{said} ({why})",)
+
+    def _is_small(self, instructions: int) -> bool:
+        """Whether the whole grid runs in some seconds. `instructions`: of a block."""
+        blocks = prod(self.launch.grid)
+        return blocks <= _MOST_BLOCKS and instructions * blocks <= _MOST_INSTRUCTIONS
+
     def _whole(self) -> GridRun | None:
-        """Return the launch after all its blocks ran; None where one of them fails."""
+        """Return the launch after all its blocks ran; None where one of them fails.
+
+        They run one after the other: what they leave does not depend on threads.
+        """
         whole = self.launch.anew()
+        whole.progress = whole.races = None
         axes = [range(0, last, step) for last, step in zip(whole.grid, whole.cluster, strict=True)]
         try:
-            whole.run_all([(x, y, z) for z, y, x in product(*reversed(axes))])
+            whole.run_all([(x, y, z) for z, y, x in product(*reversed(axes))], threads=1)
         except ExecutionError:
             return None
         return whole
+
+    def _on_left(self, blocks: list[Dim3]) -> list[tuple[Dim3, Did]]:
+        """Run blocks on what the whole launch left; its instructions do not count as theirs."""
+        assert self.left is not None  # noqa: S101
+        self.left.spent = 0
+        return self._taken(self.left.noting(blocks, self.tracers))
 
     def _taken(self, running: Iterable[tuple[Dim3, int]]) -> list[tuple[Dim3, Did]]:
         return [(block, self.tracers[rank].take()) for block, rank in running]
@@ -108,7 +129,7 @@ class SecondLaunch:
     def _met(self, each: Sequence[tuple[Dim3, Did]]) -> Literal["", "own", "others'"]:
         """Return whose writing blocks read: sectors of global memory, by any of those that ran.
 
-        What an atomic returns may be of any block: few that ran may not have met there.
+        What an atomic returns may be any block's: the few that ran may not have met there.
         """
         none = np.zeros(0, np.int64)
         read, written = [], []

@@ -5,6 +5,7 @@ from __future__ import annotations
 from math import prod
 from typing import TYPE_CHECKING
 
+from simulator.errors import ExecutionError
 from simulator.gemm.occupancy import Device, occupancy
 from simulator.sass.run.tracing import Tracer, block_trace
 from simulator.sass.second import SecondLaunch
@@ -17,6 +18,7 @@ from simulator.timing.work import Work, WorkInstruction
 if TYPE_CHECKING:
     from simulator.law.chips import Chip
     from simulator.sass.run.grid import Dim3, GridRun
+    from simulator.sass.run.tracing import Did
 
 __all__ = ["make_work", "sampled_blocks"]
 
@@ -33,7 +35,7 @@ def make_work(launch: GridRun, chip: Chip) -> Work:
     """Run sampled blocks of a launch, and return what they do in a second one.
 
     What the first launch left in memory is what the second reads: where blocks read what the grid
-    wrote, each runs once before it is traced. Where the second launch fails, it is the first.
+    wrote, it runs before they are traced. Where the second launch fails, it is the first.
 
     Raises what a run raises.
     """
@@ -45,12 +47,13 @@ def make_work(launch: GridRun, chip: Chip) -> Work:
     tracers = [tracer] if size == 1 else [tracer.beside() for _ in range(size)]
     firsts = sampled_blocks(launch, resident, chip.multiprocessors or 1)
     second = SecondLaunch(launch, tracers)
-    found = second.begin(firsts)
-    probes = [_block_of(cluster, launch) for cluster in probe_blocks(_clusters(launch))]
-    probed = second.run(probes)
-    more = _more_blocks(launch, firsts, *([sum(map(len, did.steps)) for _, did in each]
-                                          for each in (found, probed)))  # fmt: skip
-    found += second.run(more)
+    try:
+        found, probed = _traced(launch, second, firsts)
+    except ExecutionError as error:
+        if not second.began:
+            raise
+        second.give_up(error)
+        found, probed = _traced(launch, second, firsts)
     steps, rows = tracer.tables()
     return Work(
         kernel=kernel.name,
@@ -73,6 +76,17 @@ def make_work(launch: GridRun, chip: Chip) -> Work:
         probes=tuple(block_trace(block, steps, rows, did) for block, did in probed),
         notes=second.notes,
     )  # fmt: skip
+
+
+def _traced(
+    launch: GridRun, second: SecondLaunch, firsts: list[Dim3]
+) -> tuple[list[tuple[Dim3, Did]], list[tuple[Dim3, Did]]]:
+    """Return what sampled blocks do, and those at the grid's ends."""
+    found = second.begin(firsts)
+    probed = second.run([_block_of(each, launch) for each in probe_blocks(_clusters(launch))])
+    more = _more_blocks(launch, firsts, *([sum(map(len, did.steps)) for _, did in each]
+                                          for each in (found, probed)))  # fmt: skip
+    return found + second.run(more), probed
 
 
 def _resident(launch: GridRun, chip: Chip) -> int:

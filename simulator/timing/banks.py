@@ -56,12 +56,13 @@ def read_operands(
         if not is_kept or (wide > 1 and not is_double):
             needed |= 1 << slot
             words += wide
+    _go_on(state, partition, now)
     if not needed:
         return 0, 0
-    if is_matrix:
-        state.matrix[partition] = max(state.matrix[partition], now) + words // 2
+    if is_matrix:  # one that begins before another has been read is read beside it
+        ends = max(state.matrix[partition], now) + words // 2
+        state.matrix[partition] = min(ends, now + words)
         return 0, 0
-    _go_on(state, partition, now)
     if is_double:
         state.behind[partition, :] += words // 2
         return 0, int(words == 2 * SLOTS)
@@ -106,8 +107,10 @@ def _go_on(state: Any, partition: int, now: int) -> None:
     """Forget what was read before now."""
     passed = min(now - state.reading_at[partition], 62)
     if passed > 0:
+        idle = now - state.reading_at[partition] - passed
         for bank in range(2):
             reads = state.reading[partition, bank]
+            state.behind[partition, bank] = max(state.behind[partition, bank] - idle, 0)
             for cycle in range(passed):
                 if state.behind[partition, bank] == 0:
                     break

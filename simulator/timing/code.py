@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any
 
@@ -52,9 +51,7 @@ an interval of their own. For each value that lanes have, MATCH takes as many (h
 _FENCES = {"CTA": 0, "GPU": 1, "SYS": 2}
 
 
-def code_arrays(
-    instructions: tuple[WorkInstruction, ...], rates: Rates, machine: Mapping[str, float]
-) -> NDArray[Any]:
+def code_arrays(instructions: tuple[WorkInstruction, ...], rates: Rates) -> NDArray[Any]:
     """Return an array of CODE, an element for each instruction."""
     return _code_array(instructions, rates).copy()
 
@@ -78,7 +75,7 @@ def _code_array(instructions: tuple[WorkInstruction, ...], rates: Rates) -> NDAr
         values = {
             "kind": kind,
             "stall": bits.stall,
-            "meets": int(name == "BSYNC") + int(each.address + 16 in behind_loops),
+            "meets": (name == "BSYNC") * (1 + (each.address + 16 in behind_loops)),
             "yields": bits.yields,
             "write": -1 if bits.write_barrier is None else bits.write_barrier,
             "read": -1 if bits.read_barrier is None else bits.read_barrier,
@@ -263,6 +260,8 @@ def _port(instruction: WorkInstruction) -> int:
 _PLACES = {"FADD": (0, 2), "DADD": (0, 2), "HADD2": (0, 2), "MOV": (1,), "IABS": (1,), "I2FP": (1,)}
 """Of operands, where they are not the first ones: so the reuse bits of compiled kernels say."""
 
+_SHAPE = re.compile(r"(16|8)8(\d+)").fullmatch
+"""Rows and depth of a product of matrices; of eight columns."""
 _REGISTER = re.compile(r"(?<![A-Za-z.\[])R(\d+)(\.64)?")
 
 
@@ -293,13 +292,24 @@ def sources(instruction: WorkInstruction) -> list[tuple[int, int]]:
 
 
 def _wide(name: str, modifiers: list[str], place: int) -> int:
-    """Return the registers of an operand."""
+    """Return the registers of an operand.
+
+    >>> [_wide("HMMA", ["16816", "F32"], place) for place in range(3)]
+    [4, 2, 4]
+    >>> [_wide("IMMA", ["8816", "S8", "S8"], place) for place in range(3)]
+    [1, 1, 2]
+    """
     if name in ("DADD", "DMUL", "DFMA", "DSETP") or (
         name == "IMAD" and "WIDE" in modifiers and place == 2
     ):
         return 2
     if name in ("HMMA", "IMMA", "QMMA"):
-        return (4, 2, 4)[place]
+        shape = _SHAPE(modifiers[0])
+        rows, depth = map(int, shape.groups()) if shape else (16, 16)
+        size = 4 if "TF32" in modifiers else 2 if name == "HMMA" else 1
+        sums = 2 if modifiers[1:2] == ["F16"] else 4
+        shares = (rows * depth * size, 8 * depth * size, 8 * rows * sums)
+        return max(shares[place] // 128, 1)
     return 1
 
 

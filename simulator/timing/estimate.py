@@ -336,7 +336,7 @@ def run_sm(
     """Simulate one SM that gets the blocks of `plan`, by their places in `work.traces`."""
     resident = min(work.resident, len(plan))
     state = new_state(l1_bytes(work.shared_bytes, work.resident, work.warps))
-    code = code_arrays(work.instructions, rates_of(chip), machine)
+    code = code_arrays(work.instructions, rates_of(chip))
     trace = flat(work, state, code, resident, machine)
     stalls = np.zeros((len(code), len(Stall)), dtype=np.int64)
     numbers = np.array([machine[name] for name in NUMBERS], dtype=np.float64)

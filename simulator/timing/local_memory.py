@@ -39,7 +39,8 @@ def frame_words(instructions: Sequence[WorkInstruction]) -> int:
 def touched_words(work: Work) -> int:
     """Return how many words of a thread's frame blocks touch, of those that ran; 0: not known.
 
-    An array is as large as the largest that it may hold, and often little of it is used.
+    An array is as large as the largest that it may hold, and often little of it is used. What lies
+    between the words that lanes access at a time is taken to be used, too.
     """
     wide = {
         number: local_sectors(each) // 4
@@ -47,10 +48,13 @@ def touched_words(work: Work) -> int:
     }  # fmt: skip
     found = set[int]()
     rows = work.traces[0].rows  # of all traces
-    if rows.table is not None:
-        for number, word in zip(rows.number.tolist(), rows.table.tolist(), strict=True):
-            if word and number in wide:
-                found.update(range(word, word + wide[number]))
+    if rows.table is None:
+        return 0
+    for number, words in zip(rows.number.tolist(), rows.table.tolist(), strict=True):
+        if number in wide:
+            if not words:
+                return 0
+            found.update(range(words & 4095, (words >> 12) + wide[number]))
     return len(found)
 
 

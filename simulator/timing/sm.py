@@ -223,7 +223,7 @@ def _issue(
                 state.last_pipe[partition] = pipe
         for sb in (code[number].write, code[number].read):
             if sb >= 0:
-                done = now + code[number].latency
+                done = now + late + code[number].latency
                 state.time[warp, sb] = max(state.time[warp, sb], done)
                 state.source[warp, sb] = _SHORT
 

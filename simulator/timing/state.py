@@ -234,8 +234,8 @@ STATE = np.dtype(
         ("port", *_numbers(PARTITIONS)), ("pipe", np.float64, (PARTITIONS, _PIPES)),
         ("last_pipe", *_numbers(PARTITIONS)),  # for products and sums: the one that was used last
         ("held_up", *_numbers(PARTITIONS)),  # for how long its last instruction holds the port
-        # Cycles in which a bank of registers reads, as bits from one on; doubles that it is to read
-        # beside; until when matrices are read.
+        # Cycles in which a bank of registers reads, as bits from `reading_at` on; doubles that it
+        # has still to read in others; until when matrices are read.
         ("reading", *_numbers(PARTITIONS, 2)), ("reading_at", *_numbers(PARTITIONS)),
         ("behind", *_numbers(PARTITIONS, 2)), ("matrix", *_numbers(PARTITIONS)),
         ("kept", *_numbers(PARTITIONS, SLOTS, OF_DOUBLES + 1)),  # the reuse cache: warp, register

@@ -53,8 +53,8 @@ class AccessRows:
     None: there are no copies."""
     table: Numbers | None = None
     """Of a table of constants: the first line of 64 bytes that lanes read, and one, and 4,096 times
-    how many lines they read; 0: every cache holds the table. Of local memory: the word that the
-    first lane accesses, and one. None: there are none."""
+    how many lines they read; 0: every cache holds the table. Of local memory: the lowest word that
+    lanes access, and one, and 4,096 times the highest, and one; 0: not known. None: neither."""
     crowd: Numbers | None = None
     """Of each line that an atomic changes: how many lanes at most change the same word of each of
     its sectors, eight bits each. None: there are no atomics."""

@@ -109,7 +109,8 @@ REGISTERS = RETURN_PLACE + 2 * ROW
 # have; of a barrier 0 where it is turned off, and where registers say which it is and how many
 # warps it is for, its number, 16 times the warps, and one. Of a table of constants that is larger
 # than a cache, above the instruction: the first line of 64 bytes that is read, and one, and how
-# many lines are; of local memory the word that the first lane accesses there, and one.
+# many lines are. Of local memory the lowest word that lanes access, and one, and 4,096 times the
+# highest, and one.
 LINE_SHIFT, LINE_MASK = 32, (1 << 25) - 1
 CONSTANT, VALUE, MARK = 60, 61, 62
 CONSTANT_SHIFT = 16

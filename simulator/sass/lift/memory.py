@@ -116,10 +116,10 @@ def _note_value(at: Emitter, block: Value, place: Place, rows: Value, width: int
 
 
 def _note_sectors(at: Emitter, block: Value, mask: Value, offsets: Value, number: Value) -> None:
-    """Note how many sectors lanes access of words of local memory, and which word the first does.
+    """Note how many sectors lanes access of local memory, the lowest word of all and the highest.
 
     Words of eight lanes side by side share a sector, if they have the same index. An access that is
-    off has none.
+    off has none. Words beyond 4,095 are not noted.
     """
 
     def alike(lane: Value) -> Value:
@@ -128,8 +128,10 @@ def _note_sectors(at: Emitter, block: Value, mask: Value, offsets: Value, number
     with at.when(field(at, block, "noting") != 0, likely=False):
         found = first_lanes(at, mask, offsets & at.i32(-4), alike)
         with at.when((found > 0) & (number >= 0)):
-            word = offsets.lane(mask.lowest).resized(64) >> 2 & 0xFFF
-            which = number << CONSTANT_SHIFT | word + 1 << TABLE_SHIFT
+            low = mask.by_lane.choose(offsets, 0x7FFFFFFF).reduced("umin").resized(64) >> 2
+            high = mask.by_lane.choose(offsets, 0).reduced("umax").resized(64) >> 2
+            words = (high < 0xFFF).choose(low + 1 | high + 1 << 12, at.i64(0))
+            which = number << CONSTANT_SHIFT | words << TABLE_SHIFT
             note(at, block, found | which | 1 << CONSTANT | 1 << VALUE)
 
 

@@ -56,3 +56,13 @@ def test_instructions_that_read_registers_take_what_they_took(row: dict[str, str
         # A turn of the recorded loop ends with a branch, and has a few instructions of its own.
         each = ((more - less) / warps + own) / COUNT
         assert each == pytest.approx(float(row[f"warps_{warps}"]), rel=0.06)
+
+
+def test_small_matrices_are_read_as_often_as_they_are_multiplied() -> None:
+    """What is read of them ran ahead of the products: a sum behind them waited for all of it."""
+    products = [Line("HMMA.1688.F32", "R0,R4,R8,R12")] * 256
+    alone, more = (
+        run(work(body, warps=4, times=1)).cycles
+        for body in (products, [*products, Line("FFMA", "R16,R17,R18,R19")])
+    )
+    assert more - alone < 12

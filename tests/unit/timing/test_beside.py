@@ -148,7 +148,7 @@ def test_every_number_of_the_machine_has_a_source() -> None:
 
 def test_an_arrival_at_a_neighbour_comes_later_than_one_at_home() -> None:
     lines = [Line("STAS", "[R2.64],R4"), Line("SYNCS.ARRIVE.TRANS64", "RZ,[UR4],RZ")]
-    numbers = code_arrays(work(lines).instructions, rates_of(H100), MACHINE)["number"]
+    numbers = code_arrays(work(lines).instructions, rates_of(H100))["number"]
     assert numbers.tolist() == [1, 0, 0]
 
 

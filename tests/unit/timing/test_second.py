@@ -37,6 +37,11 @@ extern "C" __global__ void inserted(unsigned* table, const unsigned* keys, unsig
         if (before == 0u || before == key) return;
     }
 }
+extern "C" __global__ void counted(unsigned* count, unsigned* out) {
+    const unsigned old = atomicAdd(count + blockIdx.x, 1u);
+    if (old >= blockDim.x && blockIdx.x == gridDim.x - 1) out[1u << 30] = 1;
+    if (threadIdx.x == 0) out[blockIdx.x & 127] = old;
+}
 extern "C" __global__ void scaled(float* values) {
     values[blockIdx.x * blockDim.x + threadIdx.x] *= 2.0f;
 }
@@ -89,13 +94,34 @@ def test_a_second_launch_finds_what_blocks_left_that_are_not_traced() -> None:
     assert not any("second launch" in each for each in full.notes)
 
 
+@pytest.mark.parametrize("limit", ["_MOST_INSTRUCTIONS", "_MOST_BLOCKS"])
 def test_a_grid_that_is_too_large_to_run_whole_is_sampled_twice(
-    monkeypatch: pytest.MonkeyPatch,
+    limit: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    args = [np.zeros(1 << 16, np.uint32), np.repeat(GIVEN[:THREADS], BLOCKS), np.uint32(65535)]
-    whole = time("inserted", args).cycles
-    monkeypatch.setattr(second, "_MOST_INSTRUCTIONS", 1000)
-    sampled = time("inserted", args).cycles
-    assert whole is not None
-    assert sampled is not None
-    assert sampled <= whole
+    ran = []
+    whole = second.SecondLaunch._whole
+    monkeypatch.setattr(second.SecondLaunch, "_whole", lambda self: ran.append(1) or whole(self))
+    args = [np.zeros(1 << 16, np.uint32), GIVEN, np.uint32(65535)]
+    time("inserted", args)
+    assert ran == [1]
+    monkeypatch.setattr(second, limit, 100)
+    time("inserted", args)
+    assert ran == [1]
+
+
+def test_a_second_launch_of_which_another_block_fails_is_timed_as_the_first() -> None:
+    """None of those that run first: the last one, which tells what blocks at the end do."""
+    fails = time("counted", [np.zeros(BLOCKS, np.uint32), np.zeros(THREADS, np.uint32)])
+    assert fails.cycles is not None
+    assert any("a second launch fails" in each for each in fails.notes)
+
+
+def test_a_limit_of_instructions_is_that_of_the_blocks_that_are_traced() -> None:
+    args = [np.zeros(1 << 16, np.uint32), GIVEN, np.uint32((1 << 16) - 1)]
+    free = time("inserted", args)
+    limited = replay_compiled(
+        SOURCE, kernel="inserted", grid=BLOCKS, block=THREADS, args=args, chip="H100",
+        max_instructions=200_000,
+    ).time()  # fmt: skip
+    assert limited.cycles == free.cycles
+    assert limited.notes == free.notes
