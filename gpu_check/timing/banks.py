@@ -7,23 +7,35 @@ is changed. Of several warps, all do the same: where one pauses, others go on.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from itertools import cycle
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from gpu_check.device import open_gpu
 from gpu_check.hopper.runner import compiled
 
-__all__ = ["PATTERNS", "banks_source", "issued", "measure_banks", "rewritten"]
+__all__ = [
+    "FFMA",
+    "PATTERNS",
+    "ZERO",
+    "Registers",
+    "banks_source",
+    "issued",
+    "measure_banks",
+    "rewritten",
+    "run_of",
+]
 
 _COUNT, _TURNS = 256, 32
-_ZERO = 255
+ZERO = 255
 """The register that is zero, and is not read."""
-_FFMA = 0x223
-"""The low twelve bits of an FFMA of three registers."""
+FFMA = 0x7223
+"""The low 16 bits of an FFMA of three registers, without a guard."""
 
 _SOURCE = """
 extern "C" __global__ void __launch_bounds__(512) banks(long long* when, float* sink,
@@ -119,31 +131,45 @@ def banks_source() -> str:
     return _SOURCE.format(body="\n        ".join(body))
 
 
-def rewritten(image: bytes, pattern: list[Read]) -> bytes:
-    """Return a cubin whose FFMAs read registers of these residues, and have these stall counts.
+class Registers(NamedTuple):
+    """Those that a loop uses. Half of them are read, in turn, the others written."""
 
-    Half of those that the loop uses are read, in turn, the others written; one that is kept is the
-    same all the time.
-    """
+    of: list[Iterator[int]]
+    """By residue modulo four: the next one that is read."""
+    fixed: dict[tuple[int, int], int]
+    """By place and residue: the one that is read each time."""
+    targets: Iterator[int]
+
+
+def run_of(image: bytes) -> tuple[NDArray[np.uint64], list[int], Registers]:
+    """Return a cubin's words, where its loop's FFMAs stand among them, and their registers."""
     words = np.frombuffer(image[: len(image) // 8 * 8], dtype="<u8").copy()
-    at = [
-        k for k in range(len(words) - 1)
-        if words[k] & 0xFFF == _FFMA and words[k] >> 12 & 0xF == 7  # no guard
-    ]  # fmt: skip
+    at = [k for k in range(len(words) - 1) if words[k] & 0xFFFF == FFMA]
     runs = [k for k in at if k + 2 in at or k - 2 in at]
     every = sorted({int(words[k] >> shift & 0xFF) for k in runs for shift in (16, 24, 32)})
     parts = [[r for r in every if r % 4 == n] for n in range(4)]
-    of = [cycle(part[: len(part) // 2]) for part in parts]
-    targets = cycle([r for part in parts for r in part[len(part) // 2 :]])
+    of: list[Iterator[int]] = [cycle(part[: len(part) // 2]) for part in parts]
     fixed = {(place, n): next(of[n]) for place in range(3) for n in range(4)}
+    targets = cycle([r for part in parts for r in part[len(part) // 2 :]])
+    return words, runs, Registers(of, fixed, targets)
+
+
+def rewritten(image: bytes, pattern: list[Read]) -> bytes:
+    """Return a cubin whose FFMAs read registers of these residues, and have these stall counts.
+
+    One that is kept is the same all the time.
+    """
+    words, runs, registers = run_of(image)
     for turn, k in enumerate(runs):
         residues, reuse, stall = pattern[turn % len(pattern)]
         a, b, c = (
-            _ZERO if n is None else fixed[place, n] if reuse >> place & 1 else next(of[n])
+            ZERO if n is None
+            else registers.fixed[place, n] if reuse >> place & 1
+            else next(registers.of[n])
             for place, n in enumerate(residues)
-        )
+        )  # fmt: skip
         low, high = int(words[k]), int(words[k + 1])
-        low = low & ~(0xFFFFFF << 16) | next(targets) << 16 | a << 24 | b << 32
+        low = low & ~(0xFFFFFF << 16) | next(registers.targets) << 16 | a << 24 | b << 32
         high = high & ~0xFF & ~(0xF << 58) & ~(0xF << 41) | c | reuse << 58 | stall << 41
         words[k], words[k + 1] = low, high
     return words.tobytes() + image[len(words) * 8 :]

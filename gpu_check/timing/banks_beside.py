@@ -15,16 +15,14 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-import numpy as np
-
 from gpu_check.device import open_gpu
 from gpu_check.hopper.runner import compiled
-from gpu_check.timing.banks import banks_source, issued
+from gpu_check.timing.banks import FFMA, ZERO, banks_source, issued, run_of
 
 __all__ = ["KINDS", "PATTERNS", "THREE", "measure_banks_beside", "replaced", "tokens"]
 
 KINDS = {
-    "F": (0x0000000000007223, 0x0000000000000000),  # FFMA
+    "F": (FFMA, 0x0000000000000000),
     "M": (0x0000000000007224, 0x0000000000078E0200),  # IMAD
     "L": (0x0000000000007212, 0x0000000000078E9600),  # LOP3.LUT
     "I": (0x0000000000007210, 0x000000000007FFE000),  # IADD3
@@ -37,7 +35,6 @@ KINDS = {
 """By letter: machine code for sm_90 as two words of 64 bits, without registers."""
 THREE = "FMLI"
 """These read three registers, the others two."""
-_ZERO = 255
 
 
 def _patterns() -> list[str]:
@@ -77,18 +74,8 @@ def tokens(pattern: str) -> list[str]:
 
 
 def replaced(image: bytes, pattern: str) -> bytes:
-    """Return a cubin whose FFMAs are what a pattern says, with a stall count of one.
-
-    Half of the registers that the loop uses are read, in turn, the others written.
-    """
-    words = np.frombuffer(image[: len(image) // 8 * 8], dtype="<u8").copy()
-    at = [k for k in range(len(words) - 1) if words[k] & 0xFFFF == KINDS["F"][0]]  # no guard
-    runs = [k for k in at if k + 2 in at or k - 2 in at]
-    every = sorted({int(words[k] >> shift & 0xFF) for k in runs for shift in (16, 24, 32)})
-    parts = [[r for r in every if r % 4 == n] for n in range(4)]
-    of = [cycle(part[: len(part) // 2]) for part in parts]
-    fixed = {(place, n): next(of[n]) for place in range(3) for n in range(4)}
-    targets = cycle([r for part in parts for r in part[len(part) // 2 :]])
+    """Return a cubin whose FFMAs are what a pattern says, with a stall count of one."""
+    words, runs, registers = run_of(image)
     control = 1 << 41 | 1 << 45 | 7 << 46 | 7 << 49  # a stall of one, no hint, no scoreboards
     each = cycle(tokens(pattern))
     for k in runs:
@@ -98,13 +85,13 @@ def replaced(image: bytes, pattern: str) -> bytes:
             words[k], words[k + 1] = KINDS[letter][0], KINDS[letter][1] | control
             continue
         a, b, c = (
-            _ZERO if n == "-" else next(of[int(n)]) if n.isdigit()
-            else fixed[place, "abcd".index(n.lower())]
+            ZERO if n == "-" else next(registers.of[int(n)]) if n.isdigit()
+            else registers.fixed[place, "abcd".index(n.lower())]
             for place, n in enumerate(residues)
         )  # fmt: skip
         reuse = sum(1 << place for place, n in enumerate(residues) if n in "abcd")
         low, high = KINDS[letter]
-        target = 0 if letter == "P" else next(targets)
+        target = 0 if letter == "P" else next(registers.targets)
         words[k] = low | target << 16 | a << 24 | b << 32
         words[k + 1] = high | control | reuse << 58 | (c if letter in THREE else 0)
     return words.tobytes() + image[len(words) * 8 :]

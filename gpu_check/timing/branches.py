@@ -11,16 +11,16 @@ from typing import Any
 import numpy as np
 
 from gpu_check.device import open_gpu
+from gpu_check.timing.loop_ends import least_cycles
 
-__all__ = ["branches_source", "measure_branches"]
+__all__ = ["branches_source", "measure_branches", "timed_loop"]
 
 _TURNS, _EACH, _ADDS = 32, 8, 8
 _SOURCE = """
-extern "C" __global__ void branches(long long* when, float* sink, const float* zeros, int lanes,
-                                    int turns) {{
+extern "C" __global__ void {name}(long long* when, float* sink, const float* zeros,{given}) {{
     float v = zeros[threadIdx.x & 31], b = zeros[1];
     const int lane = threadIdx.x & 31;
-    long long start = 0;
+{begin}    long long start = 0;
     #pragma unroll 1
     for (int turn = -1; turn < turns; ++turn) {{
         if (turn == 0) {{ __syncthreads(); start = clock64(); }}
@@ -35,6 +35,15 @@ extern "C" __global__ void branches(long long* when, float* sink, const float* z
 """
 
 
+def timed_loop(name: str, given: str, begin: str, body: list[str]) -> str:
+    """Return CUDA source of a loop in which each warp notes when its turns begin and end.
+
+    `given`: further parameters, the last one of them `turns`; `begin`: what is done before.
+    """
+    text = "\n        ".join(body)
+    return _SOURCE.format(name=name, given=given, begin=begin, body=text)
+
+
 def branches_source() -> str:
     """Return CUDA source of a loop of branches: what they skip has barriers, so it stays there."""
     adds = " ".join("add.rn.f32 %0, %0, %1;" for _ in range(_ADDS))
@@ -43,7 +52,9 @@ def branches_source() -> str:
         "if (lane < (turn & 0x40000000 ? {k} : lanes)) {{"
         ' asm volatile("{adds}" : "+f"(v) : "f"(b)); __syncwarp(__activemask()); }}'
     )
-    return _SOURCE.format(body="\n        ".join(one.format(k=k, adds=adds) for k in range(_EACH)))
+    given = " int lanes,\n                                    int turns"
+    body = [one.format(k=k, adds=adds) for k in range(_EACH)]
+    return timed_loop("branches", given, "", body)
 
 
 def measure_branches(device: int = 0) -> list[dict[str, Any]]:
@@ -58,14 +69,8 @@ def measure_branches(device: int = 0) -> list[dict[str, Any]]:
         when = cupy.zeros(64, dtype=np.int64)
         for lanes in (0, 1, 16, 31, 32):
             for warps in (1, 4, 8, 16, 32):
-                least = float("inf")
-                for _ in range(3):
-                    kernel(
-                        (1,), (32 * warps,),
-                        (when, sink, zeros, np.int32(lanes), np.int32(_TURNS)),
-                    )  # fmt: skip
-                    times = when.get()[: 2 * warps]
-                    least = min(least, float(times[1::2].max() - times[::2].min()))
+                given = (when, sink, zeros, np.int32(lanes), np.int32(_TURNS))
+                least = least_cycles(kernel, given, when, warps)
                 rows.append(
                     {"lanes": lanes, "warps": warps,
                      "cycles": round(least / (_TURNS * _EACH * warps), 3)}

@@ -13,29 +13,15 @@ from typing import Any
 import numpy as np
 
 from gpu_check.device import open_gpu
+from gpu_check.timing.branches import timed_loop
+from gpu_check.timing.loop_ends import least_cycles
 
 __all__ = ["measure_parted", "parted_source"]
 
 _TURNS, _EACH, _ADDS = 32, 8, 16
-_SOURCE = """
-extern "C" __global__ void parted(long long* when, float* sink, const float* zeros,
-                                  const int* lanes, int turns) {{
-    float v = zeros[threadIdx.x & 31], b = zeros[1];
-    const int lane = threadIdx.x & 31;
+_BEGIN = """\
     int lanes_of[8];  // all the same, which the compiler does not know
     for (int each = 0; each < 8; ++each) lanes_of[each] = lanes[each];
-    long long start = 0;
-    #pragma unroll 1
-    for (int turn = -1; turn < turns; ++turn) {{
-        if (turn == 0) {{ __syncthreads(); start = clock64(); }}
-        {body}
-    }}
-    const long long end = clock64();
-    if (v == 12345) *sink = v;
-    if (lane == 0) {{
-        when[2 * (threadIdx.x / 32)] = start; when[2 * (threadIdx.x / 32) + 1] = end;
-    }}
-}}
 """
 _ONE = 'if (lane < lanes_of[{k}]) asm volatile("{adds}" : "+f"(v) : "f"(b));'
 _BODIES = {
@@ -54,8 +40,9 @@ def parted_source(how: str) -> str:
     """Return CUDA source of a loop of eight of the same."""
     add, multiply = (f"{each}.rn.f32 %0, %0, %1; " for each in ("add", "mul"))
     given = {"adds": add * _ADDS, "products": multiply * _ADDS, "few": add * (_ADDS // 4)}
-    each = [_BODIES[how].format(k=k, **given) for k in range(_EACH)]
-    return _SOURCE.format(body="\n        ".join(each))
+    body = [_BODIES[how].format(k=k, **given) for k in range(_EACH)]
+    rest = "\n                                  const int* lanes, int turns"
+    return timed_loop("parted", rest, _BEGIN, body)
 
 
 def measure_parted(device: int = 0) -> list[dict[str, Any]]:
@@ -70,15 +57,10 @@ def measure_parted(device: int = 0) -> list[dict[str, Any]]:
         for how, parts in _PARTS.items():
             kernel = cupy.RawModule(code=parted_source(how)).get_function("parted")
             for lanes in parts:
+                each = cupy.full(8, lanes, np.int32)
+                given = (when, sink, zeros, each, np.int32(_TURNS))
                 for warps in (1, 4, 8, 16, 32):
-                    least = float("inf")
-                    for _ in range(3):
-                        kernel(
-                            (1,), (32 * warps,),
-                            (when, sink, zeros, cupy.full(8, lanes, np.int32), np.int32(_TURNS)),
-                        )  # fmt: skip
-                        times = when.get()[: 2 * warps]
-                        least = min(least, float(times[1::2].max() - times[::2].min()))
+                    least = least_cycles(kernel, given, when, warps)
                     rows.append(
                         {"how": how, "lanes": lanes, "warps": warps,
                          "cycles": round(least / (_TURNS * _EACH * warps), 3)}

@@ -125,16 +125,13 @@ def run_blocks(launch: GridRun, blocks: Blocks, notes: Sequence[str]) -> Compile
     """Run the blocks that were asked for; notes come before those on the blocks."""
     count = prod(launch.grid)
     if launch.cooperative:
-        every = [(x, y, z) for z, y, x in product(*map(range, reversed(launch.grid)))]
-        return make_report(launch, launch.run_together(every), 1, count, [*notes, _TOGETHER])
+        done = launch.run_together(launch.every())
+        return make_report(launch, done, 1, count, [*notes, _TOGETHER])
     if blocks == "sample":
         return _sampled(launch, count, notes)
     if count > _MOST_BLOCKS:
         raise LaunchError(f"{count} blocks (accepted with blocks='all': {_MOST_BLOCKS})")
-    sizes = zip(launch.grid, launch.cluster, strict=True)
-    axes = [range(0, blocks, step) for blocks, step in sizes]
-    every = [(x, y, z) for z, y, x in product(*reversed(axes))]
-    return make_report(launch, launch.run_all(every), 1, count, notes)
+    return make_report(launch, launch.run_all(launch.every()), 1, count, notes)
 
 
 def _sampled(launch: GridRun, count: int, notes: Sequence[str]) -> CompiledReport:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from itertools import islice, product
+from itertools import islice
 from math import prod
 from typing import TYPE_CHECKING, Literal
 
@@ -54,17 +54,20 @@ class SecondLaunch:
         once = self._taken(islice(running, len(blocks) * prod(self.launch.cluster)))
         if self.is_first:
             return once
-        before, met = self._instructions(once), self._met(once)
+        traces = self._traces(once)
+        before, met = _instructions(traces), self._met(traces)
         if not met:
             return once
         if met == "others'" and self._is_small(before // len(once)):
             self.left = self._whole()
         self.began = True
-        again = self._taken(running) if self.left is None else self._on_left(blocks)
+        again = self._taken(running) if self.left is None else self._behind(self.left, blocks)
         self.twice = any(
             not _alike(one, two) for (_, one), (_, two) in zip(once, again, strict=True)
         )
-        behind = self._instructions(again)
+        if not self.twice:
+            return again
+        behind = _instructions(self._traces(again))
         if abs(behind - before) > UNLIKE * before:
             said = "a second launch is timed, which reads what the first wrote: sampled blocks"
             self.notes = (f"{said} execute {behind:,} instructions in it, {before:,} in the first",)
@@ -75,7 +78,7 @@ class SecondLaunch:
         if not blocks:
             return []
         if self.left is not None:
-            return self._on_left(blocks)
+            return self._behind(self.left, blocks)
         anew = self.launch.anew()
         if not self.twice:
             return self._taken(anew.noting(blocks, self.tracers))
@@ -103,18 +106,16 @@ class SecondLaunch:
         """
         whole = self.launch.anew()
         whole.progress = whole.races = None
-        axes = [range(0, last, step) for last, step in zip(whole.grid, whole.cluster, strict=True)]
         try:
-            whole.run_all([(x, y, z) for z, y, x in product(*reversed(axes))], threads=1)
+            whole.run_all(whole.every(), threads=1)
         except ExecutionError:
             return None
         return whole
 
-    def _on_left(self, blocks: list[Dim3]) -> list[tuple[Dim3, Did]]:
-        """Run blocks on what the whole launch left; its instructions do not count as theirs."""
-        assert self.left is not None  # noqa: S101
-        self.left.spent = 0
-        return self._taken(self.left.noting(blocks, self.tracers))
+    def _behind(self, whole: GridRun, blocks: list[Dim3]) -> list[tuple[Dim3, Did]]:
+        """Run blocks behind a whole launch; its instructions do not count as theirs."""
+        whole.spent = 0
+        return self._taken(whole.noting(blocks, self.tracers))
 
     def _taken(self, running: Iterable[tuple[Dim3, int]]) -> list[tuple[Dim3, Did]]:
         return [(block, self.tracers[rank].take()) for block, rank in running]
@@ -123,17 +124,14 @@ class SecondLaunch:
         tables = self.tracers[0].tables()
         return [block_trace(block, *tables, did) for block, did in each]
 
-    def _instructions(self, each: Sequence[tuple[Dim3, Did]]) -> int:
-        return sum(trace.instructions for trace in self._traces(each))
-
-    def _met(self, each: Sequence[tuple[Dim3, Did]]) -> Literal["", "own", "others'"]:
+    def _met(self, traces: Sequence[BlockTrace]) -> Literal["", "own", "others'"]:
         """Return whose writing blocks read: sectors of global memory, by any of those that ran.
 
         What an atomic returns may be any block's: the few that ran may not have met there.
         """
         none = np.zeros(0, np.int64)
         read, written = [], []
-        for trace in self._traces(each):
+        for trace in traces:
             reads, writes = [none], [none]
             for number, sectors in trace.touched.items():
                 opcode = self.launch.program.instructions[number].opcode
@@ -149,6 +147,11 @@ class SecondLaunch:
         if times[at_read] @ changes[at_written] > own:
             return "others'"
         return "own" if own else ""
+
+
+def _instructions(traces: Sequence[BlockTrace]) -> int:
+    """Return how many instructions some blocks execute."""
+    return sum(trace.instructions for trace in traces)
 
 
 def _alike(one: Did, other: Did) -> bool:

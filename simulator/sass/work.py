@@ -114,13 +114,11 @@ def _more_blocks(
     lengths = [*lengths, *(each for each in probed if each > most)]
     if prod(launch.cluster) > 1 or max(lengths) <= (1 + UNLIKE) * min(lengths):
         return []
-    x, y, z = launch.grid
-    blocks = x * y * z
+    blocks = prod(launch.grid)
     mean = max(sum(lengths) / len(lengths), 1)
     wanted = min(_MORE_SAMPLES, blocks, int(_MOST_INSTRUCTIONS / mean)) - len(firsts)
     if wanted + len(firsts) == blocks:
-        every = [(at % x, at // x % y, at // (x * y)) for at in range(blocks)]
-        return [block for block in every if block not in firsts]
+        return [block for block in launch.every() if block not in firsts]
     axes = [axis for axis in range(3) if launch.grid[axis] > 1]
     ratio = _RATIOS[len(axes)]
     found = []

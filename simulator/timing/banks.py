@@ -56,13 +56,13 @@ def read_operands(
         if not is_kept or (wide > 1 and not is_double):
             needed |= 1 << slot
             words += wide
-    _go_on(state, partition, now)
-    if not needed:
+    if not (needed or is_double):
         return 0, 0
     if is_matrix:  # one that begins before another has been read is read beside it
         ends = max(state.matrix[partition], now) + words // 2
         state.matrix[partition] = min(ends, now + words)
         return 0, 0
+    _go_on(state, partition, now)
     if is_double:
         state.behind[partition, :] += words // 2
         return 0, int(words == 2 * SLOTS)
@@ -84,22 +84,23 @@ def _find(code: Any, state: Any, partition: int, number: int, needed: int, delay
         bank, is_wide = code[number].source[slot] & 1, code[number].wide[slot] > 1
         first = _FIRST[slot] if slot < 2 or code[number].is_fma else 0
         last = _LAST[slot] + delay
-        at = 1 << first + delay
         if is_wide or bank == 0:
-            while even & at:
-                at <<= 1
-            even |= at
-            if at > 1 << last:
-                return False
-        at = 1 << first + delay
+            even = _read(even, first + delay, last)
         if is_wide or bank == 1:
-            while odd & at:
-                at <<= 1
-            odd |= at
-            if at > 1 << last:
-                return False
+            odd = _read(odd, first + delay, last)
+        if even < 0 or odd < 0:
+            return False
     state.reading[partition, 0], state.reading[partition, 1] = even, odd
     return True
+
+
+@jit()
+def _read(cycles: int, first: int, last: int) -> int:
+    """Return a bank's cycles with the first that is free; -1: none is free by `last`."""
+    at = 1 << first
+    while cycles & at:
+        at <<= 1
+    return cycles | at if at <= 1 << last else -1
 
 
 @jit()

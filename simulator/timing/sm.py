@@ -142,8 +142,7 @@ def _launch(
         begin = now + int(each * machine[_WARP_BEGINS])
         state.issued[warp] = begin
         state.ready[warp] = begin + 1
-        state.turns += 1
-        state.turn[warp] = -state.turns
+        state.turn[warp] = -now
         state.fetched[warp] = 0
         state.table_given[warp] = -1
         state.fenced[warp] = 0
@@ -189,8 +188,7 @@ def _issue(
     if last < 0 or last == warp or state.pause[partition] <= now:  # else this one fills its pause
         state.last[partition] = -1 if code[number].yields else warp
         state.pause[partition] = now + pause
-    state.turns += 1
-    state.turn[warp] = state.turns if code[number].yields else -state.turns
+    state.turn[warp] = now if code[number].yields else -now
 
     # What it accesses: rows of this instruction, some of them in global memory.
     step = state.steps + 4 * trace[state.did + state.at_step[warp]]

@@ -224,8 +224,8 @@ STATE = np.dtype(
         ("block", *_numbers(_RESIDENT)), ("free_at", *_numbers(_RESIDENT)),
         ("alive", *_numbers(_RESIDENT)),
         ("arrived", *_numbers(_RESIDENT, _BARRIERS)), ("arrival", *_numbers(_RESIDENT, _BARRIERS)),
-        # Whose turn it is among warps of a block: the least. How many turns there were.
-        ("turn", *_numbers(MOST_WARPS)), ("turns", np.int64),
+        # Whose turn it is among warps of a block and sub-partition: the least.
+        ("turn", *_numbers(MOST_WARPS)),
         # By sub-partition: its warps by the places of their blocks, the one that it goes on with
         # (-1: none), until when that one pauses, until when none can issue, when its port is free.
         ("order", *_numbers(PARTITIONS, MOST_WARPS)), ("count", *_numbers(PARTITIONS)),

@@ -9,6 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from copy import copy
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import product
 from math import prod
 from typing import Any
 
@@ -243,6 +244,11 @@ class GridRun:
             (first[0] + i, first[1] + j, first[2] + k)
             for k in range(z) for j in range(y) for i in range(x)
         ]  # fmt: skip
+
+    def every(self) -> list[Dim3]:
+        """List the first block of each cluster, in the order of the grid."""
+        axes = [range(0, last, step) for last, step in zip(self.grid, self.cluster, strict=True)]
+        return [(x, y, z) for z, y, x in product(*reversed(axes))]
 
     def place(self, number: int) -> str:
         """Name an instruction: its address and opcode."""
