@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from itertools import product
-from types import SimpleNamespace
+from types import MethodType, SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 
 from simulator.sass import work
+from simulator.sass.run.grid import GridRun
 
 
 @pytest.mark.parametrize("grid", [(32, 132, 1), (4224, 1, 1), (16, 16, 16), (1, 64, 66)])
@@ -41,6 +42,7 @@ def test_the_grids_ends_tell_where_few_ran_and_where_they_do_more() -> None:
 
 def test_of_a_small_grid_all_blocks_are_sampled() -> None:
     launch: Any = SimpleNamespace(grid=(3, 2, 2), cluster=(1, 1, 1))
+    launch.every = MethodType(GridRun.every, launch)
     found = work._more_blocks(launch, [(1, 1, 0)], [300], [100, 300])
     assert {*found, (1, 1, 0)} == set(product(range(3), range(2), range(2)))
     assert len(found) == 11
