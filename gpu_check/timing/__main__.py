@@ -24,6 +24,7 @@ from gpu_check.timing.constant_operands import measure_constant_operands
 from gpu_check.timing.constant_places import measure_constant_places
 from gpu_check.timing.constants import measure_constants
 from gpu_check.timing.contention import measure_contention
+from gpu_check.timing.converging import measure_converging
 from gpu_check.timing.delays import measure_delays
 from gpu_check.timing.dispatching import measure_dispatch
 from gpu_check.timing.doubles import measure_doubles
@@ -108,6 +109,7 @@ _TABLES: dict[str, Callable[[], list[dict[str, Any]]]] = {
     "fetch": measure_fetch,
     "banks": measure_banks,
     "banks_beside": measure_banks_beside,
+    "converging": measure_converging,
     "fills": measure_fills,
     "flight": measure_flight,
     "atomics": measure_atomics,

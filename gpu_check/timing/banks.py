@@ -189,7 +189,7 @@ def measure_banks(device: int = 0) -> list[dict[str, Any]]:
         ]
 
 
-def issued(image: bytes, count: int, digits: int) -> dict[str, float]:
+def issued(image: bytes, count: float, digits: int) -> dict[str, float]:
     """Return the cycles that `count` instructions of the loop take, by how many warps issue."""
     import cupy
 

@@ -2,7 +2,9 @@
 
 Each thread has an array of 32 or 128 words. A word of all lanes of a warp is a line of L1. With
 the same index for all (`uniform`) lanes touch one line, with their own (`lanes`) up to 32. In
-`fours` four lanes side by side have the same. `chain`: loads whose result is the next index.
+`halves` and `fours` 16 and four lanes side by side have the same; in `two`, `four` and `eight`
+lanes take turns with so many. `chain`: loads whose result is the next index. `cycles` are those of
+the median SM, `most` those of the last one.
 """
 
 from __future__ import annotations
@@ -19,7 +21,10 @@ from gpu_check.hopper.runner import compiled
 __all__ = ["DOES", "HOWS", "local_source", "measure_local_memory"]
 
 _TURNS, _EACH = 8, 16
-HOWS = ("uniform", "fours", "lanes")
+HOWS = {
+    "uniform": "0", "halves": "lane / 16 * 5", "fours": "lane / 4 * 5", "two": "lane % 2 * 5",
+    "four": "lane % 4 * 5", "eight": "lane % 8 * 5", "lanes": "lane * 5",
+}  # fmt: skip
 DOES = ("chain", "loads", "stores", "both")
 _BODIES = {
     "chain": "at = box[at & {last}];",
@@ -51,16 +56,15 @@ extern "C" __global__ void {name}(long long* when, int* sink, const int* zeros, 
 
 def local_source(does: str, how: str, words: int) -> str:
     """Return CUDA source of a loop over an array of so many words per thread."""
-    index = {"uniform": "0", "fours": "lane / 4 * 5", "lanes": "lane * 5"}[how]
     body = "\n        ".join(_BODIES[does].format(k=k, last=words - 1) for k in range(_EACH))
     return _SOURCE.format(
-        name=f"local_{does}_{how}_{words}", words=words, last=words - 1, how=index, body=body,
+        name=f"local_{does}_{how}_{words}", words=words, last=words - 1, how=HOWS[how], body=body,
         step=0 if does == "chain" else 1,
     )  # fmt: skip
 
 
 def measure_local_memory(device: int = 0) -> list[dict[str, Any]]:
-    """Return a row per loop, SMs and warps: cycles of an SM per turn's access and warp."""
+    """Return a row per loop, SMs and warps: cycles of an SM per access of a warp."""
     chip = open_gpu(device)
     import cupy
 
@@ -79,13 +83,15 @@ def measure_local_memory(device: int = 0) -> list[dict[str, Any]]:
                     for sms in (1, chip.multiprocessors):
                         for warps in (1, 8, 32):
                             when = cupy.zeros(sms, dtype=np.int64)
-                            least = float("inf")
+                            runs = []
                             for _ in range(3):
                                 kernel((sms,), (32 * warps,), (when, sink, zeros, np.int32(_TURNS)))
-                                least = min(least, float(np.median(when.get())))
+                                each = when.get() / (_TURNS * _EACH * warps)
+                                runs.append((float(np.median(each)), float(each.max())))
+                            cycles, most = min(runs)
                             rows.append(
                                 {"does": does, "index": how, "words": words, "sms": sms,
-                                 "warps": warps,
-                                 "cycles": round(least / (_TURNS * _EACH * warps), 3)}
+                                 "warps": warps, "cycles": round(cycles, 3),
+                                 "most": round(most, 3)}
                             )  # fmt: skip
     return rows

@@ -10,7 +10,7 @@ from simulator.timing.machine import NUMBERS
 __all__ = ["resolve"]
 
 _BRANCH, _MEETS = NUMBERS.index("branch"), NUMBERS.index("meets")
-_MEETS_OTHERS = NUMBERS.index("meets_others")
+_MEETS_OTHERS, _CONVERGES = NUMBERS.index("meets_others"), NUMBERS.index("converges")
 
 
 @jit()
@@ -20,6 +20,11 @@ def resolve(code: Any, state: Any, machine: Any, warp: int, number: int, now: in
     At a BSYNC its lanes have met, or others of it come next (gpu_check/data/h100_parted.csv).
     """
     after, ready = state.instruction[warp], state.ready[warp]
+    if code[number].converges:
+        partition = state.partition[warp]
+        begin = max(now, state.converging[partition])
+        state.converging[partition] = begin + int(machine[_CONVERGES])
+        ready += begin - now
     if code[number].meets:
         left_a_loop = after == number and code[number].meets > 1
         have_met = after == number + 1 or left_a_loop

@@ -80,6 +80,7 @@ def _code_array(instructions: tuple[WorkInstruction, ...], rates: Rates) -> NDAr
             "write": -1 if bits.write_barrier is None else bits.write_barrier,
             "read": -1 if bits.read_barrier is None else bits.read_barrier,
             "waits": bits.waits,
+            "converges": name in ("BSSY", "BSYNC"),
             "pipe": pipes[0] if pipes and kind in (Kind.PLAIN, Kind.PRODUCT) else -1,
             "other": pipes[1] if len(pipes) > 1 and kind == Kind.PLAIN else -1,
             "joint": name in _HALVES and len(pipes) > 1,

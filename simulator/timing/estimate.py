@@ -15,6 +15,7 @@ from simulator.timing.atomics import reduced_cycles
 from simulator.timing.code import ATOMICS, code_arrays
 from simulator.timing.far import FILLED
 from simulator.timing.giving import Share, scattered, shares, slowness
+from simulator.timing.local_memory import parted
 from simulator.timing.machine import NUMBERS, l1_bytes
 from simulator.timing.rates import rates_of
 from simulator.timing.shares import held_of, numbers_of, sms_of
@@ -284,11 +285,13 @@ def flat(
     cycles, waits = _shared_rows(work, machine)
     asked = np.zeros_like(waits) if rows.asked is None else rows.asked
     is_local = code["sectors"][rows.number] > 0
-    tables = np.zeros_like(waits) if rows.table is None else np.where(is_local, 0, rows.table)
+    tables = np.zeros_like(waits) if rows.table is None else rows.table
+    sectors, lie = parted(rows.sectors)
+    tables, sectors = np.where(is_local, lie, tables), np.where(is_local, sectors, rows.sectors)
     columns = (
         rows.number, rows.is_shared.astype(np.int64),
         cycles, rows.floor + cycles - rows.cycles,
-        np.where(rows.is_shared, rows.sectors, rows.line_begin[:-1]),
+        np.where(rows.is_shared, sectors, rows.line_begin[:-1]),
         np.where(rows.is_shared, np.where(asked > 0, asked, waits) + tables, rows.line_begin[1:]),
     )  # fmt: skip
     begins = [np.zeros((1, 3), np.int64)]

@@ -27,6 +27,8 @@ __all__ = [
     "OF_STORES",
     "access",
     "from_l2",
+    "load_local",
+    "store_local",
     "to_l2",
 ]
 
@@ -41,6 +43,8 @@ _WAIT_WRITTEN, _WRITTEN_LOAD = NUMBERS.index("dram_wait_written"), NUMBERS.index
 _MEMORY, _MOST_LOAD = NUMBERS.index("load_memory"), NUMBERS.index("load_most")
 _STORE_JOINS = NUMBERS.index("store_joins")
 _STORE_REQUEST, _STORE_LINE = NUMBERS.index("store_request"), NUMBERS.index("store_line")
+_LOCAL_STORED, _LOCAL_FAR = NUMBERS.index("local_stored"), NUMBERS.index("local_far")
+_LOCAL_MISSED = NUMBERS.index("local_missed")
 _ATOM_HOT = NUMBERS.index("atom_hot")
 _ATOM_ASKED, _ATOM_MORE = NUMBERS.index("atom_asked"), NUMBERS.index("atom_more")
 _ATOM_PACKET, _ATOM_GIVEN = NUMBERS.index("atom_packet"), NUMBERS.index("atom_given")
@@ -260,11 +264,7 @@ def _store(state: Any, machine: Any, line: int, mask: int, filled: int, now: int
     else:
         place = state.joins % int(machine[_STORE_JOINS])
         if state.joining[place, 0] >= 0 and state.joining[place, 2] < _SECTOR:
-            sectors = count_sectors(state.joining[place, 1])
-            more = _store_cycles(machine, sectors + 1, False)
-            more -= _store_cycles(machine, sectors, False)
-            state.free[OF_STORES] = max(state.free[OF_STORES], float(now)) + more
-            _depart(state, more, now)
+            _goes_in_part(state, machine, count_sectors(state.joining[place, 1]), now)
         state.joining[place, 0], state.joining[place, 1] = line, mask
         state.joining[place, 2] = filled
         state.joins += 1
@@ -274,6 +274,45 @@ def _store(state: Any, machine: Any, line: int, mask: int, filled: int, now: int
     fresh = new & ~touch(state, machine, line, new, True)
     is_whole, once = filled >= _SECTOR, count_sectors(fresh)
     to_l2(state, machine, count_sectors(new), once, machine[_DRAM_STORED], is_whole, now)
+
+
+@jit()
+def _goes_in_part(state: Any, machine: Any, sectors: int, now: int) -> None:
+    """Take the time of a sector more for so many of a line that are not whole."""
+    more = _store_cycles(machine, sectors + 1, False) - _store_cycles(machine, sectors, False)
+    state.free[OF_STORES] = max(state.free[OF_STORES], float(now)) + more
+    _depart(state, more, now)
+
+
+@jit()
+def load_local(state: Any, machine: Any, words: int, lines: int, sectors: int, now: int) -> int:
+    """Load sectors of so many lines of local memory, words of each; when what L1 lacks is there.
+
+    L1 holds all that lanes with one index load, or nothing of it.
+    """
+    several = lines > 1
+    each = -(-sectors // lines) if several else _LINE
+    state.local_rest += (words * lines if several else 1) * machine[_LOCAL_MISSED]
+    missing = int(state.local_rest)
+    state.local_rest -= missing
+    there = now
+    for _ in range(missing * (1 if several else words)):
+        share, rate = machine[_LOCAL_FAR], machine[_L2_RATE]
+        there = max(there, from_l2(state, machine, each, machine[_REQUEST], share, rate, now))
+    return int(there)
+
+
+@jit()
+def store_local(
+    state: Any, machine: Any, lines: int, sectors: int, is_whole: bool, now: int
+) -> None:
+    """Store sectors of local memory that lie in so many lines (h100_local_memory.csv)."""
+    share = machine[_LOCAL_STORED]
+    for line in range(lines):
+        each = sectors // lines + (line < sectors % lines)
+        to_l2(state, machine, each, each, share, is_whole, now)
+        if not is_whole:
+            _goes_in_part(state, machine, each, now)
 
 
 @jit()

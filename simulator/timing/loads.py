@@ -20,6 +20,7 @@ __all__ = ["bring", "land", "look_up"]
 
 _ROOM, _SERVED = NUMBERS.index("shared_ahead"), NUMBERS.index("shared_warp")
 _L1, _READ = NUMBERS.index("l1_latency"), NUMBERS.index("read_latency")
+_LOCAL_LATENCY, _LOCAL_CYCLE = NUMBERS.index("local_latency"), NUMBERS.index("local_cycle")
 _LG_ROOM = NUMBERS.index("lg_room")
 _LOAD = int(Kind.LOAD)
 
@@ -155,7 +156,10 @@ def bring(code: Any, state: Any, machine: Any, place: int, now: int) -> None:
     """Let the data pipe bring a load's data."""
     row = state.there[place]
     age, warp, number, held = row[0], row[1], row[2], row[3]
-    done = max(row[4], now + code[number].latency + int(machine[_L1]))
+    latency = machine[_L1]
+    if code[number].sectors:  # of local memory
+        latency = machine[_LOCAL_LATENCY] + machine[_LOCAL_CYCLE] * (held - 1)
+    done = max(row[4], now + code[number].latency + int(latency))
     if held == 0:  # no lane takes part
         done = row[4]
     else:

@@ -16,12 +16,15 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+import numpy as np
+from numpy.typing import NDArray
+
 from simulator.law.chips import Chip
 from simulator.timing.machine import l1_bytes
 from simulator.timing.rates import between
 from simulator.timing.work import Work, WorkInstruction
 
-__all__ = ["frame_words", "local_sectors", "local_shares", "touched_words"]
+__all__ = ["frame_words", "local_sectors", "local_shares", "parted", "touched_words"]
 
 _FRAME = re.compile(r"R1,R1,(-?0x[0-9a-f]+)").match
 
@@ -56,6 +59,14 @@ def touched_words(work: Work) -> int:
                 return 0
             found.update(range(words & 4095, (words >> 12) + wide[number]))
     return len(found)
+
+
+def parted(noted: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the sectors that accesses touch, and how they lie, of what replay noted of them.
+
+    How they lie: in how many lines, and 64 where lanes fill the sectors.
+    """
+    return noted & 63, noted >> 6
 
 
 def local_sectors(instruction: WorkInstruction) -> int:

@@ -8,7 +8,7 @@ from simulator.jit import jit
 from simulator.timing.constant_caches import read_table
 from simulator.timing.data_pipe import occupy, turned
 from simulator.timing.events import arrive, ask_phase, copy_tile
-from simulator.timing.far import OF_L2, access, from_l2, to_l2
+from simulator.timing.far import OF_L2, access, from_l2, load_local, store_local
 from simulator.timing.kept import COMMON, count_sectors
 from simulator.timing.machine import NUMBERS
 from simulator.timing.scoreboards import settle
@@ -22,11 +22,12 @@ _READ, _DRAM_SHARE = NUMBERS.index("read_latency"), NUMBERS.index("dram_share")
 _ASYNC = NUMBERS.index("neighbour_async")
 _OWN_RATE = NUMBERS.index("l2_own")
 _SERVED = NUMBERS.index("shared_warp")
-_L1, _LOCAL_MISSED = NUMBERS.index("l1_latency"), NUMBERS.index("local_missed")
-_LOCAL_FAR, _LOCAL_STORED = NUMBERS.index("local_far"), NUMBERS.index("local_stored")
+_LOCAL_LATENCY = NUMBERS.index("local_latency")
 
 _TAG_BANKS = 4
 _LINE = 4
+_MOST_LINES = 63
+"""Of local memory, that an access may have: above it stands whether sectors are whole."""
 """Sectors."""
 
 _SHARED, _LOAD, _STORE = int(Kind.SHARED), int(Kind.LOAD), int(Kind.STORE)
@@ -131,7 +132,7 @@ def ask(
             more = cycles - trace[at + 3]
             extra += int(machine[_SERVED] * more) if kind == _SHARED else more
             sent = trace[at + 4]
-            if kind == _COPY:
+            if kind == _COPY or code[number].sectors:
                 asked = trace[at + 5]
             elif code[number].adu > 0:
                 if trace[at + 5]:
@@ -170,27 +171,14 @@ def ask(
         done += int(machine[_CONSTANT_WORD] * (sent - 1))
     sectors = code[number].sectors
     if sectors and sent > 0:  # of local memory: L1 holds what is stored
-        several = sent > 4  # lanes have several indices
-        if several:
-            sectors = sectors // 4 * sent
-        held += -(-sectors // 4)
+        lines, words = max(asked & _MOST_LINES, 1), sectors // _LINE
         if kind == _STORE:
-            each, share = 1 if several else _LINE, machine[_LOCAL_STORED]
-            for _ in range(sectors // each):
-                to_l2(state, machine, each, each, share, not several, now)
+            held += -(-sent // _LINE) * words
+            store_local(state, machine, words * lines, words * sent, asked > _MOST_LINES, now)
         else:
-            done = max(done, now + int(machine[_L1]))
-            # L1 holds all that lanes with one index load, or nothing of it.
-            each, share = 1 if several else _LINE, machine[_LOCAL_FAR]
-            unit = 1 if several else sectors
-            state.local_rest += sectors / unit * machine[_LOCAL_MISSED]
-            missing = int(state.local_rest)
-            state.local_rest -= missing
-            for _ in range(missing * unit // each):
-                there = from_l2(
-                    state, machine, each, machine[_REQUEST], share, machine[_L2_RATE], now
-                )
-                done = max(done, there)
+            held += words * (min(lines, _TAG_BANKS) + max(lines - _TAG_BANKS, 0) // _TAG_BANKS)
+            there = load_local(state, machine, words, lines, sent, now)
+            done = max(done, now + int(machine[_LOCAL_LATENCY]), there)
     return int(held), int(done), int(extra)
 
 

@@ -192,6 +192,8 @@ def numbers_of(work: Work, machine: Mapping[str, float], held: Held, sms: int) -
     numbers["tma_request"] = machine["request_alone"] + max(more, 0.0) * apart
     for name in (*_ATOMS, "request", "store_line", "store_request"):
         part = busy if name == "request" else stored_fair
+        if name == "store_request":
+            part *= slow
         numbers[name] = max(machine[f"{name}_alone"], machine[name] * part)
     near = near_share(work, machine, sms) * (machine["atom_near"] - 1)
     for name in _ATOMS:

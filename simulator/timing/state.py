@@ -158,6 +158,7 @@ CODE = np.dtype(
         ("read", np.int64),  # the one that reading its operands releases
         ("waits", np.int64),
         ("meets", np.int64),  # whether lanes meet at it: 1; 2: those that left a loop
+        ("converges", np.int64),  # whether it says where lanes will meet, or lets them
         ("pipe", np.int64), ("other", np.int64),  # pipes that can execute it; -1: there is none
         ("joint", np.int64),  # whether it takes both of them
         ("is_fma", np.int64),  # whether they are pipes for products and sums
@@ -281,6 +282,7 @@ STATE = np.dtype(
         ("served", *_numbers(MOST_WARPS)),  # until when shared memory serves its last access
         ("drained", *_numbers(MOST_WARPS)),  # when its last store left the queue
         ("fence_free", np.float64), ("fence_last", *_numbers(PARTITIONS)),
+        ("converging", *_numbers(PARTITIONS)),  # until when the last BSSY or BSYNC is at work
         ("stored", np.float64),  # when the last store is there
         # Sectors of stores and atomics that went: when each is there, the last ones in that order;
         # how many.

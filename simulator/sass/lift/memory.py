@@ -14,7 +14,15 @@ from llvmlite import ir
 from simulator.sass.lift.emitter import Emitter
 from simulator.sass.lift.helpers import helper
 from simulator.sass.lift.kinds import I1, I8, I16, I32, I64, POINTER, vector
-from simulator.sass.lift.layout import CONSTANT, CONSTANT_SHIFT, ROW, TABLE_SHIFT, VALUE
+from simulator.sass.lift.layout import (
+    CONSTANT,
+    CONSTANT_SHIFT,
+    LOCAL_LINES,
+    LOCAL_WHOLE,
+    ROW,
+    TABLE_SHIFT,
+    VALUE,
+)
 from simulator.sass.lift.spaces import (
     WORDS,
     Place,
@@ -116,7 +124,7 @@ def _note_value(at: Emitter, block: Value, place: Place, rows: Value, width: int
 
 
 def _note_sectors(at: Emitter, block: Value, mask: Value, offsets: Value, number: Value) -> None:
-    """Note how many sectors lanes access of local memory, the lowest word of all and the highest.
+    """Note how many sectors and words lanes access of local memory, and which words are outermost.
 
     Words of eight lanes side by side share a sector, if they have the same index. An access that is
     off has none. Words beyond 4,095 are not noted.
@@ -126,8 +134,12 @@ def _note_sectors(at: Emitter, block: Value, mask: Value, offsets: Value, number
         return mask & (at.i32(255) << (lane.resized(32) & 24))
 
     with at.when(field(at, block, "noting") != 0, likely=False):
-        found = first_lanes(at, mask, offsets & at.i32(-4), alike)
-        with at.when((found > 0) & (number >= 0)):
+        places = offsets & at.i32(-4)
+        sectors = first_lanes(at, mask, places, alike)
+        with at.when((sectors > 0) & (number >= 0)):
+            lines = first_lanes(at, mask, places, lambda lane: mask)
+            is_whole = (mask.ones.resized(64) == sectors * 8).resized(64)
+            found = sectors | lines << LOCAL_LINES | is_whole << LOCAL_WHOLE
             low = mask.by_lane.choose(offsets, 0x7FFFFFFF).reduced("umin").resized(64) >> 2
             high = mask.by_lane.choose(offsets, 0).reduced("umax").resized(64) >> 2
             words = (high < 0xFFF).choose(low + 1 | high + 1 << 12, at.i64(0))

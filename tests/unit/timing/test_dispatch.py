@@ -9,6 +9,7 @@ import pytest
 
 from gpu_check.recordings import packaged_table
 from simulator import Chip, replay_compiled
+from simulator.sass.lift.layout import LOCAL_LINES, LOCAL_WHOLE
 from simulator.timing.atomics import reduced_cycles
 from simulator.timing.estimate import SmRun, estimate, run_sm
 from simulator.timing.local_memory import frame_words, local_shares, touched_words
@@ -133,15 +134,18 @@ def test_a_warp_goes_on_after_a_pause_unless_the_compiler_lets_others_in() -> No
 
 
 @pytest.mark.parametrize(
-    ("index", "places", "tolerance"), [("lanes", 32, 0.12), ("uniform", 4, 0.16)]
-)
+    ("index", "sectors", "lines"),
+    [("uniform", 4, 1), ("halves", 4, 2), ("fours", 8, 8), ("two", 8, 2), ("four", 16, 4),
+     ("eight", 32, 8), ("lanes", 32, 32)],
+)  # fmt: skip
 def test_a_store_to_local_memory_takes_what_it_took_on_an_h100(
-    index: str, places: int, tolerance: float
+    index: str, sectors: int, lines: int
 ) -> None:
-    times = 4
+    times, is_whole = 4, index in ("uniform", "halves")
+    places = sectors | lines << LOCAL_LINES | is_whole << LOCAL_WHOLE
     body = [Line("STL", "[R10],R7", places=places)] * 16
     cycles = run(work(body, warps=32, times=times)).cycles
-    assert cycles / (16 * 32 * times) == pytest.approx(LOCAL["stores", index], rel=tolerance)
+    assert cycles / (16 * 32 * times) == pytest.approx(LOCAL["stores", index], rel=0.12)
 
 
 def test_a_frame_is_what_the_stack_gives() -> None:

@@ -34,8 +34,8 @@ def parted(how: str, lanes: int, warps: int, turns: int) -> KernelTime:
 @pytest.mark.parametrize("warps", [1, 32])
 @pytest.mark.parametrize(
     ("how", "lanes"),
-    [("one", 1), ("one", 16), ("one", 32), ("both", 0), ("both", 16), ("both", 32), ("leave", 1),
-     ("leave", 2), ("leave", 8)],
+    [("one", 0), ("one", 1), ("one", 16), ("one", 32), ("both", 0), ("both", 16), ("both", 32),
+     ("leave", 1), ("leave", 2), ("leave", 8)],
 )  # fmt: skip
 def test_lanes_that_part_and_meet_again_take_what_they_took(
     how: str, lanes: int, warps: int
@@ -48,7 +48,7 @@ def test_lanes_that_part_and_meet_again_take_what_they_took(
     assert less is not None
     assert more is not None
     each = (more - less) / (8 * 8 * warps)
-    assert each == pytest.approx(float(row["cycles"]), rel=0.03)
+    assert each == pytest.approx(float(row["cycles"]), rel=0.03 if warps == 1 else 0.06)
 
 
 @pytest.mark.parametrize("lanes", [0, 1, 16, 32])
