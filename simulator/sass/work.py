@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from math import prod
+from statistics import fmean
 from typing import TYPE_CHECKING
 
 from simulator.errors import ExecutionError
@@ -25,6 +26,8 @@ __all__ = ["make_work", "sampled_blocks"]
 _MOST_SAMPLES = 32
 _MORE_SAMPLES = 128
 """Where blocks do not execute the same."""
+_UNLIKE_DATA = 0.1
+"""Of the cycles that they keep an SM busy: blocks that differ by more do not do the same."""
 _RATIOS = (1.0, 1.6180339887498949, 1.32471795724474603, 1.22074408460575947)
 """By the axes of a grid: of x to the power of axes + 1 = x + 1 the solution."""
 _MOST_INSTRUCTIONS = 2_000_000
@@ -84,9 +87,17 @@ def _traced(
     """Return what sampled blocks do, and those at the grid's ends."""
     found = second.begin(firsts)
     probed = second.run([_block_of(each, launch) for each in probe_blocks(_clusters(launch))])
-    more = _more_blocks(launch, firsts, *([sum(map(len, did.steps)) for _, did in each]
-                                          for each in (found, probed)))  # fmt: skip
-    return found + second.run(more), probed
+    tables = second.tracers[0].tables()
+    steps = _that_tell(
+        *([float(sum(map(len, did.steps))) for _, did in each] for each in (found, probed))
+    )
+    busy = _that_tell(
+        *([block_trace(block, *tables, did).busy for block, did in each]
+          for each in (found, probed))
+    )  # fmt: skip
+    if _are_unlike(steps, UNLIKE) or _are_unlike(busy, _UNLIKE_DATA):
+        found += second.run(_more_blocks(launch, firsts, fmean(steps)))
+    return found, probed
 
 
 def _resident(launch: GridRun, chip: Chip) -> int:
@@ -97,26 +108,34 @@ def _resident(launch: GridRun, chip: Chip) -> int:
     return max(held.blocks, 1)
 
 
-def _more_blocks(
-    launch: GridRun, firsts: list[Dim3], lengths: list[int], probed: list[int]
-) -> list[Dim3]:
-    """Return more blocks where those that ran did not do the same: their mean is to be the grid's.
+def _that_tell(ran: list[float], probed: list[float]) -> list[float]:
+    """Return what blocks do that tell of others: of those that ran, and of the grid's ends.
 
-    `lengths`: steps of each block that ran; `probed`: the same of blocks at the grid's ends. One
-    block tells nothing of the others, and two little: then those at the ends tell, too. Where more
-    ran, an end tells only if it does more than they: others often do less there, and are few.
+    One block tells nothing of the others, and two little: then those at the ends tell, too. Where
+    more ran, an end tells only if it does more than they: others often do less there, and are few.
+    """
+    most = max(ran, default=0.0) if len(ran) >= FEWEST else 0.0
+    return [*ran, *(each for each in probed if each > most)]
+
+
+def _are_unlike(each: list[float], part: float) -> bool:
+    """Whether blocks differ by more than a part of what they do."""
+    return max(each) > (1 + part) * min(each)
+
+
+def _more_blocks(launch: GridRun, firsts: list[Dim3], mean: float) -> list[Dim3]:
+    """Return more blocks, for those that ran did not do the same: their mean is to be the grid's.
+
+    `mean`: steps of a block.
 
     The blocks lie as evenly as multiples of powers of a ratio do, one for each axis, so that no row
     or column of the grid stands for it (Roberts, "The Unreasonable Effectiveness of Quasirandom
     Sequences": the golden ratio, and those beyond).
     """
-    most = max(lengths, default=0) if len(firsts) >= FEWEST else 0
-    lengths = [*lengths, *(each for each in probed if each > most)]
-    if prod(launch.cluster) > 1 or max(lengths) <= (1 + UNLIKE) * min(lengths):
+    if prod(launch.cluster) > 1:
         return []
     blocks = prod(launch.grid)
-    mean = max(sum(lengths) / len(lengths), 1)
-    wanted = min(_MORE_SAMPLES, blocks, int(_MOST_INSTRUCTIONS / mean)) - len(firsts)
+    wanted = min(_MORE_SAMPLES, blocks, int(_MOST_INSTRUCTIONS / max(mean, 1))) - len(firsts)
     if wanted + len(firsts) == blocks:
         return [block for block in launch.every() if block not in firsts]
     axes = [axis for axis in range(3) if launch.grid[axis] > 1]

@@ -141,7 +141,7 @@ def _last_sm(
         return max(active * late, uneven)
     if not run.per_block:
         return active * late
-    each = [trace.instructions for trace in work.traces]
+    each = [trace.busy for trace in work.traces]
     longest = int(np.argmax(each))
     plan = np.array([longest], dtype=np.int64)
     alone = run_sm(work, chip, machine, plan, without=without).cycles

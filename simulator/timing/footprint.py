@@ -179,6 +179,11 @@ def footprint(
                 )
                 continue
         rules[number in written] = joined(rules[number in written], of_one[number])
+    groups = {kind: _groups(irregular[kind]) for kind in (False, True)}
+    if probes:
+        order = sorted(set(places), key=lambda at: at[::-1])
+        for kind, some in groups.items():
+            groups[kind] = [_moved_together(one, order, grid, parts[kind]) for one in some]
     all_of = {kind: joined(parts[kind], likely[kind]) for kind in (False, True)}
     writes = joined(all_of[True], {(): [one for each in irregular[True] for one in each.blocks]})
     reads: Parts = {(): [one for each in irregular[False] for one in each.blocks]}
@@ -188,7 +193,7 @@ def footprint(
         more = united(all_of[kind]) - known if likely[kind] else 0
         drawn = [
             _drawn(one, apart, prod(grid), all_of[kind], writes, reads)
-            for one in _groups(irregular[kind])
+            for one in groups[kind]
         ]
         found[kind] = known, more, drawn
     (read, likely_read, drawn_read), (touched, likely_written, drawn_written) = found.values()
@@ -309,6 +314,20 @@ def _groups(irregular: Iterable[_Irregular]) -> list[_Irregular]:
         found.append(one)
         last = max(last, high)
     return found
+
+
+def _moved_together(
+    group: _Irregular, places: Sequence[Dim3], grid: Dim3, parts: Parts
+) -> _Irregular:
+    """Return a group with what moves by a constant of all that its instructions touch.
+
+    Which of them touches a sector may depend on data, and all together read row after row.
+    """
+    if len(group.numbers) == 1:
+        return group
+    steps, common = moved(dict(zip(places, group.blocks, strict=True)), grid)
+    parts.setdefault(steps, []).append(common)
+    return group._replace(known=joined(group.known, {steps: [common]}))
 
 
 def _apart(places: Sequence[Dim3], grid: Dim3) -> list[int]:

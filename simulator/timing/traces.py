@@ -19,6 +19,8 @@ __all__ = ["AccessRows", "BlockTrace", "Steps"]
 Numbers = NDArray[np.int64]
 _SECTOR = 32
 """Bytes."""
+_SCHEDULERS = 4
+"""Of an SM; each issues an instruction per cycle."""
 _WIDE = 1 << 40
 """Lines of memory that a launch can touch, at most."""
 
@@ -114,6 +116,11 @@ class BlockTrace:
     def instructions(self) -> int:
         """Instructions that warps executed."""
         return int(self.times @ self.steps.length)
+
+    @cached_property
+    def busy(self) -> float:
+        """Cycles for which it keeps an SM's schedulers busy, or its data pipe if that is longer."""
+        return max(self.instructions / _SCHEDULERS, float(self.accesses() @ self.rows.cycles))
 
     def executed(self, count: int) -> Numbers:
         """Return executions by warps of each of `count` instructions."""

@@ -21,7 +21,7 @@ from simulator.timing.work import Work
 __all__ = ["UNLIKE", "begun", "first_ends", "is_unlike", "last_end", "lengths", "most_to_do"]
 
 UNLIKE = 0.02
-"""Of the instructions: blocks that differ by less are alike."""
+"""Of what they do: blocks that differ by less are alike."""
 _MOST = 1 << 16
 """Blocks: of more, the last ones are a small part."""
 _AT_A_TIME = 1 << 12
@@ -30,19 +30,19 @@ _FEW = 8
 
 
 def is_unlike(work: Work) -> bool:
-    """Whether blocks that ran differ in what they execute, and the grid is not too large."""
-    each = [trace.instructions for trace in work.traces]
+    """Whether blocks that ran differ in what they do, and the grid is not too large."""
+    each = [trace.busy for trace in work.traces]
     if len(each) < min(FEWEST, work.blocks) or work.blocks > _MOST:
         return False
     return max(each) > (1 + UNLIKE) * min(each)
 
 
 def lengths(work: Work, ran: NDArray[np.int64] | None = None) -> NDArray[np.float64]:
-    """Return how much each block executes beside the mean of those that ran.
+    """Return how much each block has to do beside the mean of those that ran.
 
     `ran`: which of those that ran; None: all blocks of the grid, each as the nearest that ran.
     """
-    did = np.array([trace.instructions for trace in work.traces], np.float64)
+    did = np.array([trace.busy for trace in work.traces], np.float64)
     mean: float = did.mean()
     found: NDArray[np.float64] = did[_nearest(work) if ran is None else ran] / mean
     return found
@@ -59,12 +59,12 @@ def begun(work: Work, sms: int) -> list[list[int]]:
 
 
 def most_to_do(work: Work, sms: int) -> NDArray[np.int64]:
-    """Return the blocks of the SM that executes most, where all begin at once.
+    """Return the blocks of the SM that has most to do, where all begin at once.
 
     They are places among `work.traces`: blocks that ran, each the nearest to one of the SM's. The
     median is taken of the GPCs that may be first.
     """
-    did = np.array([trace.instructions for trace in work.traces], np.float64)
+    did = np.array([trace.busy for trace in work.traces], np.float64)
     nearest = _nearest(work)
     found = []
     for places in begun(work, sms):

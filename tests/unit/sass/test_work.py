@@ -9,15 +9,17 @@ from typing import Any
 import numpy as np
 import pytest
 
+from simulator import Chip, replay_compiled
 from simulator.sass import work
 from simulator.sass.run.grid import GridRun
+from tests.sass_kernels import needs_compiler
 
 
 @pytest.mark.parametrize("grid", [(32, 132, 1), (4224, 1, 1), (16, 16, 16), (1, 64, 66)])
 def test_blocks_that_differ_are_sampled_evenly_along_all_axes(grid: tuple[int, int, int]) -> None:
     """Every eighth of each axis has its share of them, but for a third."""
     launch: Any = SimpleNamespace(grid=grid, cluster=(1, 1, 1))
-    found = work._more_blocks(launch, [(0, 0, 0)], [100, 300], [])
+    found = work._more_blocks(launch, [(0, 0, 0)], 200)
     assert 100 < len(found) < 128
     assert len(set(found)) == len(found)
     for axis, size in enumerate(grid):
@@ -27,23 +29,41 @@ def test_blocks_that_differ_are_sampled_evenly_along_all_axes(grid: tuple[int, i
             assert eighths.max() < 1.34 * len(found) / 8
 
 
-def test_blocks_that_do_the_same_are_few() -> None:
-    launch: Any = SimpleNamespace(grid=(32, 132, 1), cluster=(1, 1, 1))
-    assert work._more_blocks(launch, [(0, 0, 0)], [300, 302], [300]) == []
+@pytest.mark.parametrize(
+    ("ran", "probed", "unlike"),
+    [
+        ([300, 302], [300], False),
+        # The grid's ends tell where few ran, and where they do more.
+        ([300], [300, 200], True), ([300] * 3, [300, 900], True), ([300] * 3, [300, 200], False),
+    ],
+)  # fmt: skip
+def test_blocks_that_do_the_same_are_like(
+    ran: list[float], probed: list[float], unlike: bool
+) -> None:
+    assert work._are_unlike(work._that_tell(ran, probed), 0.02) is unlike
 
 
-def test_the_grids_ends_tell_where_few_ran_and_where_they_do_more() -> None:
-    launch: Any = SimpleNamespace(grid=(132, 1, 1), cluster=(1, 1, 1))
-    one, many = [(66, 0, 0)], [(at, 0, 0) for at in (20, 60, 100)]
-    assert len(work._more_blocks(launch, one, [300], [300, 200])) > 60
-    assert len(work._more_blocks(launch, many, [300] * 3, [300, 900])) > 60
-    assert work._more_blocks(launch, many, [300] * 3, [300, 200]) == []
+@needs_compiler
+@pytest.mark.parametrize(("ways", "traced"), [("blockIdx.x / 132", 128), ("4", 4)])
+def test_more_blocks_run_where_some_have_more_conflicts(ways: str, traced: int) -> None:
+    source = f"""
+    extern "C" __global__ void part(float* out) {{
+        __shared__ float s[1024];
+        float sum = 0;
+        for (int k = 0; k < 64; ++k) sum += s[(threadIdx.x << ({ways})) + k & 1023];
+        out[blockIdx.x * 32 + threadIdx.x] = sum;
+    }}
+    """
+    launch = replay_compiled(
+        source, grid=528, block=32, chip="H100", args=[np.zeros(528 * 32, np.float32)]
+    ).relaunch()
+    assert len(launch.work(Chip.of("H100")).traces) == pytest.approx(traced, abs=4)
 
 
 def test_of_a_small_grid_all_blocks_are_sampled() -> None:
     launch: Any = SimpleNamespace(grid=(3, 2, 2), cluster=(1, 1, 1))
     launch.every = MethodType(GridRun.every, launch)
-    found = work._more_blocks(launch, [(1, 1, 0)], [300], [100, 300])
+    found = work._more_blocks(launch, [(1, 1, 0)], 233)
     assert {*found, (1, 1, 0)} == set(product(range(3), range(2), range(2)))
     assert len(found) == 11
 

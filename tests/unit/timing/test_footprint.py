@@ -298,3 +298,21 @@ def test_blocks_that_read_the_same_at_once_are_told_by_their_distance(group: int
     assert read_at_once(made, frozenset({0})) == pytest.approx(group, rel=0.25)
     few = replace(made, grid=(2, 1, 1), traces=tuple(trace((at, 0, 0), 0, 16) for at in (0, 1)))
     assert read_at_once(few, frozenset({0})) == 2
+
+
+def test_of_what_several_instructions_read_in_turn_all_is_told() -> None:
+    """Which of two reads a row depends on data: alone each reads some, together they read all."""
+    rows = AccessRows(
+        numbers(0, 1), np.array([False] * 2), numbers(0, 0), numbers(0, 0), numbers(4, 4),
+        numbers(128, 128), numbers(0, 1, 2), numbers(0, 0), numbers(15, 15),
+    )  # fmt: skip
+    steps = Steps(numbers(0, 1), numbers(1, 1), numbers(32, 32), numbers(0, 1, 2), numbers(0, 1))
+
+    def ran(block: Dim3) -> BlockTrace:
+        step = np.random.default_rng(block[0]).integers(0, 2, 16)
+        base = 1000 * np.arange(16) + block[0]
+        return BlockTrace(block, steps, rows, numbers(0, 16), step, numbers(0, 16), base)
+
+    grid = (800, 1, 1)
+    found = footprint([*map(ran, probe_blocks(grid))], [ran((400, 0, 0))], grid, [])
+    assert found.read == 800 * 16 * 128

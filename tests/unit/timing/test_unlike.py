@@ -13,6 +13,7 @@ from simulator import Chip, replay_compiled
 from simulator.timing.estimate import estimate
 from simulator.timing.machine import machine_of
 from simulator.timing.places import first_places
+from simulator.timing.traces import Steps
 from simulator.timing.unlike import first_ends, is_unlike, last_end, lengths, most_to_do
 from simulator.timing.work import Work
 from tests.sass_kernels import needs_compiler
@@ -118,3 +119,23 @@ def test_a_grid_of_a_block_per_sm_takes_what_its_longest_takes(blocks: int) -> N
         return found.active_cycles
 
     assert active(blocks, 1) == pytest.approx(active(1, blocks), rel=0.02)
+
+
+def test_blocks_that_execute_the_same_are_unlike_where_some_conflict() -> None:
+    body = [Line("LDS", "R0,[R1]", cycles=1, floor=1), Line("LDS", "R0,[R1]", cycles=32, floor=1)]
+    launch = work(body, blocks=12, resident=4)
+    first, each = launch.traces[0], np.array([1, 1, 1])
+    steps = Steps(np.array([0, 1, 2]), each, 32 * each, np.array([0, 1, 2, 2]), np.array([0, 1]))
+    traces = []
+    for place, conflicts in ((1, 0), (6, 4), (11, 8)):
+        step = np.array([0] * (8 - conflicts) + [1] * conflicts + [2])
+        of_warp = np.array([0, len(step)])
+        traces.append(
+            replace(first, block=(place, 0, 0), steps=steps, step=step, warp_begin=of_warp)
+        )
+    launch = replace(launch, traces=tuple(traces))
+    assert len({trace.instructions for trace in launch.traces}) == 1
+    assert is_unlike(launch)
+    found = lengths(launch)
+    assert found[[6, 11]] / found[1] == pytest.approx([(4 + 4 * 32) / 8, 32])
+    assert most_to_do(launch, 12).tolist() == [2]
