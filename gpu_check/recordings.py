@@ -234,7 +234,7 @@ PackagedTable = Literal[
     "h100_fills",
     "h100_first_places", "h100_first_touch", "h100_first_warps",
     "h100_flight", "h100_found_again", "h100_gathers", "h100_gathers_beside",
-    "h100_gemm_stalls", "h100_handed_out", "h100_in_turn", "h100_kernels",
+    "h100_gemm_stalls", "h100_handed_out", "h100_in_place", "h100_in_turn", "h100_kernels",
     "h100_late_reads", "h100_latency",
     "h100_issue_slots", "h100_l1_holds", "h100_l1_room",
     "h100_launches", "h100_local_memory", "h100_local_sweeps",

@@ -40,6 +40,7 @@ from gpu_check.timing.frequencies import measure_frequencies
 from gpu_check.timing.gathers import measure_gathers
 from gpu_check.timing.gathers_beside import measure_gathers_beside
 from gpu_check.timing.handed_out import measure_handed_out
+from gpu_check.timing.in_place import measure_in_place
 from gpu_check.timing.in_turn import measure_in_turn
 from gpu_check.timing.issue_slots import measure_issue_slots
 from gpu_check.timing.l1_holds import measure_l1_holds
@@ -110,6 +111,7 @@ _TABLES: dict[str, Callable[[], list[dict[str, Any]]]] = {
     "banks": measure_banks,
     "banks_beside": measure_banks_beside,
     "converging": measure_converging,
+    "in_place": measure_in_place,
     "fills": measure_fills,
     "flight": measure_flight,
     "atomics": measure_atomics,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -67,6 +67,9 @@ def held_of(work: Work, chip: Chip, machine: Mapping[str, float]) -> Held:
     written = found.writes / max(was_there + found.writes, 1)
     lines = size * found.spread  # the L2 keeps room for whole lines (h100_sparse.csv)
     kept = residency(lines, written, several, chip)
+    # What is changed in place is to be stored as what is only written is (h100_in_place.csv).
+    dirty = residency(lines, found.writes / max(size, 1.0), several, chip).stored
+    kept = replace(kept, stored=dirty)
     part, sharers = kept_twice(work, found)
     part *= found.reads / max(size, 1.0)  # measured where nothing is written
     kept = shared_residency(kept, lines, part, sharers, several, chip)

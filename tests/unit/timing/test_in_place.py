@@ -1,0 +1,30 @@
+"""What is changed in place: what DRAM moves of it, as an H100's did."""
+
+import numpy as np
+import pytest
+
+from gpu_check.recordings import packaged_table
+from gpu_check.timing.in_place import in_place_source
+from simulator import Chip, replay_compiled
+from simulator.timing.machine import machine_of
+from simulator.timing.shares import held_of
+from tests.sass_kernels import needs_compiler
+
+H100 = Chip.of("H100")
+ROWS = [row for row in packaged_table("h100_in_place") if row["pieces"] == "2"]
+
+
+@needs_compiler
+@pytest.mark.parametrize("row", ROWS, ids=[f"{row['way']} {row['mebibytes']}" for row in ROWS])
+def test_dram_moves_what_it_moved(row: dict[str, str]) -> None:
+    floats = (int(row["mebibytes"]) << 20) // (4 if row["way"] == "place" else 8)
+    data = [np.zeros(floats, np.float32) for _ in range(1 if row["way"] == "place" else 2)]
+    report = replay_compiled(
+        in_place_source(), kernel=f"in_place_{row['way']}", grid=floats // (4 * 256 * 2),
+        block=256, args=[data[0], data[-1], np.int32(2)], chip="H100",
+    )  # fmt: skip
+    machine = machine_of(H100)
+    assert machine is not None
+    kept = held_of(report.relaunch().work(H100), H100, machine).kept
+    assert kept.lost == pytest.approx(float(row["read"]), abs=0.08)
+    assert kept.stored == pytest.approx(float(row["written"]), abs=0.12)
