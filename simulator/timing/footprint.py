@@ -368,8 +368,9 @@ def _drawn(
     unseen = max(0, sectors - known)
     between = np.arange(union[0], union[-1] + 1)
     if unseen and len(between) <= MOST:
-        free = united(joined(regular, {(): [between]})) - united(regular)
-        others = len(between) - len(union)
+        free, others = (
+            united(joined(some, {(): [between]})) - united(some) for some in (regular, group.known)
+        )
         unseen = min(unseen * free // max(others, 1), others)
     pool = Pool(group.numbers, sectors, of[_PAIR].size, of[_LINE].size, changed / len(union))
     is_drawn &= known < sectors  # else more of it follows a rule
