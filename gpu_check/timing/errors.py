@@ -42,7 +42,8 @@ SETS = {
     "eighteenth": "h100_timed_eighteenth",
     "nineteenth": "h100_timed_nineteenth", "twentieth": "h100_timed_twentieth",
     "twenty-first": "h100_timed_twentyfirst", "twenty-second": "h100_timed_twentysecond",
-    "twenty-third": "h100_timed_twentythird",
+    "twenty-third": "h100_timed_twentythird", "twenty-fourth": "h100_timed_twentyfourth",
+    "twenty-fifth": "h100_timed_twentyfifth",
 }  # fmt: skip
 """The recorded sets of launches in order, each with its table of `DATA`."""
 

@@ -26,7 +26,8 @@ PAIRED = [
     for name in ("eleventh", "twelfth", "thirteenth", "fourteenth", "fifteenth", "sixteenth",
                  "seventeenth_a", "seventeenth_b", "seventeenth_c", "seventeenth_c_maps",
                  "eighteenth", "eighteenth_maps", "nineteenth", "twentieth",
-                 "twentyfirst", "twentysecond", "twentythird")
+                 "twentyfirst", "twentysecond", "twentythird", "twentyfourth",
+                 "twentyfifth")
     for case in read_cases(HERE / f"timed/{name}.json")
 ]  # fmt: skip
 CASES = {case["name"]: case for case in read_cases(HERE / "timed/cases.json")}
