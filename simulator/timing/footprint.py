@@ -192,8 +192,7 @@ def footprint(
         known = united(parts[kind])
         more = united(all_of[kind]) - known if likely[kind] else 0
         drawn = [
-            _drawn(one, apart, prod(grid), all_of[kind], writes, reads)
-            for one in groups[kind]
+            _drawn(one, apart, prod(grid), all_of[kind], writes, reads) for one in groups[kind]
         ]
         found[kind] = known, more, drawn
     (read, likely_read, drawn_read), (touched, likely_written, drawn_written) = found.values()
