@@ -2,10 +2,10 @@
 
 As in `banks`, a compiled loop gets other machine code: its FFMAs become instructions of several
 kinds, with other source registers. A name says what successive ones read: a letter per kind, then
-the registers' residues modulo four; "-": RZ, which is not read. "a" to "d" stand for one register
-of each residue that is read at this place every time, and kept there; "A" to "D" for the same, not
-kept; "*15": so many of the same. H and J are products of matrices in registers, without and with
-what they add to: of these the result goes nowhere.
+the registers' residues modulo four; "-": RZ, which is not read; "=": the first one once more. "a"
+to "d" stand for one register of each residue that is read at this place every time, and kept there;
+"A" to "D" for the same, not kept; "*15": so many of the same. H and J are products of matrices in
+registers, without and with what they add to: of these the result goes nowhere.
 """
 
 from __future__ import annotations
@@ -57,6 +57,10 @@ def _patterns() -> list[str]:
               "Lb1- F01-", "L-d0 F-01", "L-d0 F-11", "F01c L11-"]  # fmt: skip
     found += [f"{matrix} {x}*{count}" for matrix in "HJ" for count in (7, 15, 31)
               for x in ("F---", "F01-", "L---", "L01-")]  # fmt: skip
+    for x in "FMLIAPN":
+        found += [f"{x}0=-", f"F--- {x}0=-", f"F02- {x}0=-"]
+        if x in THREE:
+            found += [f"{x}0=1", f"{x}0=2", f"{x}01=", f"{x}02=", f"{x}0==", f"F0=2 {x}02="]
     return list(dict.fromkeys(found))
 
 
@@ -84,11 +88,12 @@ def replaced(image: bytes, pattern: str) -> bytes:
         if letter in "HJ":
             words[k], words[k + 1] = KINDS[letter][0], KINDS[letter][1] | control
             continue
-        a, b, c = (
-            ZERO if n == "-" else next(registers.of[int(n)]) if n.isdigit()
+        read = [
+            ZERO if n in "-=" else next(registers.of[int(n)]) if n.isdigit()
             else registers.fixed[place, "abcd".index(n.lower())]
             for place, n in enumerate(residues)
-        )  # fmt: skip
+        ]  # fmt: skip
+        a, b, c = (read[0] if n == "=" else one for n, one in zip(residues, read, strict=True))
         reuse = sum(1 << place for place, n in enumerate(residues) if n in "abcd")
         low, high = KINDS[letter]
         target = 0 if letter == "P" else next(registers.targets)

@@ -286,17 +286,18 @@ def _goes_in_part(state: Any, machine: Any, sectors: int, now: int) -> None:
 
 @jit()
 def load_local(state: Any, machine: Any, words: int, lines: int, sectors: int, now: int) -> int:
-    """Load sectors of so many lines of local memory, words of each; when what L1 lacks is there.
+    """Load local memory; when what L1 lacks is there.
 
-    L1 holds all that lanes with one index load, or nothing of it.
+    `words`: of each lane; `lines` and `sectors`: of each of these words. L1 holds all that lanes
+    with one index load, or nothing of it.
     """
     several = lines > 1
-    each = -(-sectors // lines) if several else _LINE
     state.local_rest += (words * lines if several else 1) * machine[_LOCAL_MISSED]
     missing = int(state.local_rest)
     state.local_rest -= missing
     there = now
-    for _ in range(missing * (1 if several else words)):
+    for line in range(missing * (1 if several else words)):
+        each = sectors // lines + (line % lines < sectors % lines)
         share, rate = machine[_LOCAL_FAR], machine[_L2_RATE]
         there = max(there, from_l2(state, machine, each, machine[_REQUEST], share, rate, now))
     return int(there)

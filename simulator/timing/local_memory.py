@@ -1,10 +1,10 @@
 """What local memory costs: lanes' words lie side by side, so an index that differs is dear.
 
 A word of a warp's 32 threads is a line of L1. Where all lanes have the same index, as registers
-that are spilled do, they access that line. Where they have several, replay says how many sectors
-they access; an access that is turned off has none. L1 holds what is stored and passes it on, so
-every store goes to the L2: each sector as a request of its own, where lanes differ
-(gpu_check/data/h100_local_memory.csv).
+that are spilled do, they access that line. Where they have several, replay says how many lines and
+sectors they access; an access that is turned off has none. L1 holds what is stored and passes it
+on, so every store goes to the L2: each line as a request, which takes the time of a sector more
+where its sectors are not whole (gpu_check/data/h100_local_memory.csv).
 
 Each warp that is resident has a place of its own, where the next one comes that takes its slot. So
 what L1 holds of it, and what the L2 does, follows from the bytes of the threads that are there at a

@@ -26,9 +26,9 @@ _LOCAL_LATENCY = NUMBERS.index("local_latency")
 
 _TAG_BANKS = 4
 _LINE = 4
+"""Sectors."""
 _MOST_LINES = 63
 """Of local memory, that an access may have: above it stands whether sectors are whole."""
-"""Sectors."""
 
 _SHARED, _LOAD, _STORE = int(Kind.SHARED), int(Kind.LOAD), int(Kind.STORE)
 _COPY, _COPIES_END, _ATOMIC = int(Kind.COPY), int(Kind.COPIES_END), int(Kind.ATOMIC)

@@ -212,7 +212,7 @@ def table(name: str) -> tuple[dict[str, str], ...]:
 def between(name: str, level: str, at: float, along: str, to: float) -> dict[str, float]:
     """Return a table's columns between its rows: first along one of them, then between levels.
 
-    >>> between("local_near", "passes", 8, "size", 0.26)
+    >>> between("local_near", "passes", 8, "size", 0.288)
     {'held': 0.99}
     """
     rows = table(name)

@@ -38,7 +38,8 @@ class AccessRows:
     floor: Numbers
     """The same without bank conflicts; of global memory the least, wherever its lines lie."""
     sectors: Numbers
-    """Of 32 bytes, of global memory; of a copy into shared memory those that the L2 sends."""
+    """Of 32 bytes, of global memory; of a copy into shared memory those that the L2 sends; of local
+    memory what `local_memory.parted` takes apart."""
     bytes: Numbers
     """Of all lanes that take part."""
     line_begin: Numbers
@@ -119,7 +120,10 @@ class BlockTrace:
 
     @cached_property
     def busy(self) -> float:
-        """Cycles for which it keeps an SM's schedulers busy, or its data pipe if that is longer."""
+        """Cycles for which it keeps an SM's schedulers busy, or its data pipe if that is longer.
+
+        Without what local memory takes of the pipe.
+        """
         return max(self.instructions / _SCHEDULERS, float(self.accesses() @ self.rows.cycles))
 
     def executed(self, count: int) -> Numbers:

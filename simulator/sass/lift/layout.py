@@ -111,14 +111,14 @@ REGISTERS = RETURN_PLACE + 2 * ROW
 # have; of a barrier 0 where it is turned off, and where registers say which it is and how many
 # warps it is for, its number, 16 times the warps, and one. Of a table of constants that is larger
 # than a cache, above the instruction: the first line of 64 bytes that is read, and one, and how
-# many lines are. Of local memory above the sectors how many words lanes access, and whether they
-# fill their sectors; above the instruction the lowest word, and one, and 4,096 times the highest,
+# many lines are. Of local memory above the sectors how many lines lanes access, and whether they
+# fill the sectors; above the instruction the lowest word, and one, and 4,096 times the highest,
 # and one.
 LINE_SHIFT, LINE_MASK = 32, (1 << 25) - 1
 CONSTANT, VALUE, MARK = 60, 61, 62
 CONSTANT_SHIFT = 16
 LOCAL_LINES, LOCAL_WHOLE = 6, 12
-"""Below it, of local memory: where the words stand, and whether sectors are filled."""
+"""In the bits below, of local memory: where the lines stand, and whether sectors are filled."""
 TABLE_NUMBER = (1 << 20) - 1
 """An instruction's number there."""
 TABLE_SHIFT, TABLE_LINES = 36, 48

@@ -103,7 +103,7 @@ def _access(at: Emitter, find, access, width: int, variant: int, counted: bool) 
         if access is _store and find is in_shared:
             _note_value(at, block, place, at.beside(warp, row), width)
     if find is in_local:  # `site` is the instruction's number, where it is known
-        _note_sectors(at, block, mask, addresses, site)
+        _note_sectors(at, block, mask, addresses, site, width)
     if find is in_shared:
         (watch_read if access is _load else watch_write)(at, block, warp, site, place)
     access(at, place, at.beside(warp, row), width, variant)
@@ -123,8 +123,10 @@ def _note_value(at: Emitter, block: Value, place: Place, rows: Value, width: int
             note(at, block, first.resized(64) | 1 << VALUE)
 
 
-def _note_sectors(at: Emitter, block: Value, mask: Value, offsets: Value, number: Value) -> None:
-    """Note how many sectors and words lanes access of local memory, and which words are outermost.
+def _note_sectors(
+    at: Emitter, block: Value, mask: Value, offsets: Value, number: Value, width: int
+) -> None:
+    """Note how many sectors and lines lanes access of local memory, and which words are outermost.
 
     Words of eight lanes side by side share a sector, if they have the same index. An access that is
     off has none. Words beyond 4,095 are not noted.
@@ -138,8 +140,9 @@ def _note_sectors(at: Emitter, block: Value, mask: Value, offsets: Value, number
         sectors = first_lanes(at, mask, places, alike)
         with at.when((sectors > 0) & (number >= 0)):
             lines = first_lanes(at, mask, places, lambda lane: mask)
-            is_whole = (mask.ones.resized(64) == sectors * 8).resized(64)
-            found = sectors | lines << LOCAL_LINES | is_whole << LOCAL_WHOLE
+            found = sectors | lines << LOCAL_LINES
+            if width >= 4:  # else words are not filled
+                found = found | (mask.ones.resized(64) == sectors * 8).resized(64) << LOCAL_WHOLE
             low = mask.by_lane.choose(offsets, 0x7FFFFFFF).reduced("umin").resized(64) >> 2
             high = mask.by_lane.choose(offsets, 0).reduced("umax").resized(64) >> 2
             words = (high < 0xFFF).choose(low + 1 | high + 1 << 12, at.i64(0))

@@ -44,8 +44,8 @@ def test_blocks_that_do_the_same_are_like(
 
 
 @needs_compiler
-@pytest.mark.parametrize(("ways", "traced"), [("blockIdx.x / 132", 128), ("4", 4)])
-def test_more_blocks_run_where_some_have_more_conflicts(ways: str, traced: int) -> None:
+@pytest.mark.parametrize(("ways", "many"), [("blockIdx.x / 132", True), ("4", False)])
+def test_more_blocks_run_where_some_have_more_conflicts(ways: str, many: bool) -> None:
     source = f"""
     extern "C" __global__ void part(float* out) {{
         __shared__ float s[1024];
@@ -57,7 +57,8 @@ def test_more_blocks_run_where_some_have_more_conflicts(ways: str, traced: int) 
     launch = replay_compiled(
         source, grid=528, block=32, chip="H100", args=[np.zeros(528 * 32, np.float32)]
     ).relaunch()
-    assert len(launch.work(Chip.of("H100")).traces) == pytest.approx(traced, abs=4)
+    traced = len(launch.work(Chip.of("H100")).traces)
+    assert traced > 100 if many else traced == 4
 
 
 def test_of_a_small_grid_all_blocks_are_sampled() -> None:

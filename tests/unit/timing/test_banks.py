@@ -33,6 +33,8 @@ def lines(pattern: str) -> list[Line]:
         for place, residue in enumerate(residues[: 3 if letter in THREE else 2]):
             if residue == "-":
                 registers.append("RZ")
+            elif residue == "=":
+                registers.append(registers[0])
             elif residue.isdigit():
                 registers.append(f"R{next(of[int(residue)])}")
             else:  # one of its own for each place

@@ -23,7 +23,8 @@ def test_where_lanes_meet_is_told_as_often_as_it_was(row: dict[str, str], warps:
     less, more = (
         run(work(body * times, warps=4 * warps, times=each)).cycles for each in (1, 3)
     )  # fmt: skip
-    # A turn of the recorded loop ends with a branch, and has a few instructions of its own.
+    # A turn of the recorded loop ends with a branch, and has a few instructions of its own: about
+    # so many cycles.
     own = {1: 40, 2: 32, 4: 24}[warps]
     each = ((more - less) / (2 * warps) + own / warps) / times
     # Several warps with additions behind a BSYNC keep the unit less busy than those of an H100.

@@ -126,3 +126,33 @@ def test_bytes_of_one_word_of_local_memory_are_one_place() -> None:
     assert set(sectors.tolist()) <= {8, 9, 10, 11, 12}
     assert set(lines.tolist()) <= {8, 9}
     assert len(lines)
+
+
+_STORES = """
+extern "C" __global__ void stores(int *out, int n) {
+    TYPE array[64];
+    for (int k = 0; k < n; ++k) array[k * 7 & 63] = k + n;
+    int sum = 0;
+    for (int turn = 0; turn < n; ++turn) sum += array[turn & 63];
+    if (threadIdx.x < LANES) { array[n & 63] = sum; sum += array[n + 1 & 63]; }
+    out[threadIdx.x] = sum;
+}"""
+
+
+@pytest.mark.parametrize(("type_", "whole"), [("int", True), ("unsigned char", False)])
+@pytest.mark.parametrize("lanes", [16, 20])
+def test_sectors_of_local_memory_are_whole_where_lanes_fill_them(
+    type_: str, whole: bool, lanes: int
+) -> None:
+    source = _STORES.replace("TYPE", type_).replace("LANES", str(lanes))
+    report = replay_compiled(
+        source, grid=1, block=32, chip="H100", args=[np.zeros(32, np.int32), np.int32(8)]
+    )
+    work = report.relaunch().work(Chip.of("H100"))
+    stores = [n for n, each in enumerate(work.instructions) if each.opcode.startswith("STL")]
+    rows = work.traces[0].rows
+    noted = rows.sectors[np.isin(rows.number, stores)]
+    found = {tuple(each) for each in np.stack(parted(noted), axis=1).tolist()}
+    filled = whole << 6
+    some = (-(-lanes // 8), 1 | (filled if lanes % 8 == 0 else 0))
+    assert found == {(4, 1 | filled), some}

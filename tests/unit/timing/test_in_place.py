@@ -11,6 +11,7 @@ from simulator.timing.shares import held_of
 from tests.sass_kernels import needs_compiler
 
 H100 = Chip.of("H100")
+# Of eight pieces for each thread DRAM moves up to a seventh less, which the estimate does not tell.
 ROWS = [row for row in packaged_table("h100_in_place") if row["pieces"] == "2"]
 
 
