@@ -20,18 +20,21 @@ from gpu_check.device import open_gpu
 from gpu_check.hopper.runner import compiled
 
 __all__ = [
+    "COUNT",
     "FFMA",
     "PATTERNS",
     "ZERO",
     "Registers",
     "banks_source",
+    "control_of",
     "issued",
     "measure_banks",
     "rewritten",
     "run_of",
 ]
 
-_COUNT, _TURNS = 256, 32
+COUNT, _TURNS = 256, 32
+"""FFMAs of the loop, and its turns."""
 ZERO = 255
 """The register that is zero, and is not read."""
 FFMA = 0x7223
@@ -127,7 +130,7 @@ PATTERNS: dict[str, list[Read]] = {
 def banks_source() -> str:
     """Return CUDA source of a loop of FFMAs."""
     one = 'asm volatile("fma.rn.f32 %0, %1, %2, %0;" : "+f"(d[{d}]) : "f"(s[{a}]), "f"(s[{b}]));'
-    body = [one.format(d=k % 16, a=k * 3 % 16, b=(k * 3 + 1) % 16) for k in range(_COUNT)]
+    body = [one.format(d=k % 16, a=k * 3 % 16, b=(k * 3 + 1) % 16) for k in range(COUNT)]
     return _SOURCE.format(body="\n        ".join(body))
 
 
@@ -152,6 +155,11 @@ def run_of(image: bytes) -> tuple[NDArray[np.uint64], list[int], Registers]:
     fixed = {(place, n): next(of[n]) for place in range(3) for n in range(4)}
     targets = cycle([r for part in parts for r in part[len(part) // 2 :]])
     return words, runs, Registers(of, fixed, targets)
+
+
+def control_of(stall: int) -> int:
+    """Return the control bits of an instruction with a stall count, no hint and no scoreboards."""
+    return stall << 41 | 1 << 45 | 7 << 46 | 7 << 49
 
 
 def rewritten(image: bytes, pattern: list[Read]) -> bytes:
@@ -205,6 +213,6 @@ def issued(image: bytes, count: float, digits: int) -> dict[str, float]:
             kernel((1,), (32 * warps,), (when, sink, zeros, np.int32(_TURNS)))
             times = when.get()[: 2 * warps]
             elapsed = int(times[1::2].max() - times[0::2].min())
-            least = min(least, elapsed / (_TURNS * _COUNT * (warps // 4)))
+            least = min(least, elapsed / (_TURNS * COUNT * (warps // 4)))
         found[f"warps_{warps // 4}"] = round(least * count, digits)
     return found

@@ -17,7 +17,7 @@ from typing import Any
 
 from gpu_check.device import open_gpu
 from gpu_check.hopper.runner import compiled
-from gpu_check.timing.banks import FFMA, ZERO, banks_source, issued, run_of
+from gpu_check.timing.banks import FFMA, ZERO, banks_source, control_of, issued, run_of
 
 __all__ = ["KINDS", "PATTERNS", "THREE", "measure_banks_beside", "replaced", "tokens"]
 
@@ -80,7 +80,7 @@ def tokens(pattern: str) -> list[str]:
 def replaced(image: bytes, pattern: str) -> bytes:
     """Return a cubin whose FFMAs are what a pattern says, with a stall count of one."""
     words, runs, registers = run_of(image)
-    control = 1 << 41 | 1 << 45 | 7 << 46 | 7 << 49  # a stall of one, no hint, no scoreboards
+    control = control_of(1)
     each = cycle(tokens(pattern))
     for k in runs:
         one = next(each)

@@ -13,7 +13,7 @@ from typing import Any
 
 from gpu_check.device import open_gpu
 from gpu_check.hopper.runner import compiled
-from gpu_check.timing.banks import FFMA, ZERO, banks_source, issued, run_of
+from gpu_check.timing.banks import COUNT, FFMA, ZERO, banks_source, control_of, issued, run_of
 from gpu_check.timing.banks_beside import tokens
 
 __all__ = ["PATTERNS", "measure_converging", "with_branches"]
@@ -39,8 +39,7 @@ def with_branches(image: bytes, pattern: str) -> tuple[bytes, int]:
     times = len(runs) // len(each)
     for place, k in enumerate(runs):
         letter = each[place % len(each)] if place < times * len(each) else "F"
-        stall = 5 if letter in "YB" else 1
-        control = stall << 41 | 1 << 45 | 7 << 46 | 7 << 49
+        control = control_of(5 if letter in "YB" else 1)
         if letter == "F":
             target = next(registers.targets)
             words[k] = FFMA | target << 16 | ZERO << 24 | ZERO << 32
@@ -67,6 +66,6 @@ def measure_converging(device: int = 0) -> list[dict[str, Any]]:
             image = compiled(banks_source(), Path(folder))
         for pattern in PATTERNS:
             other, times = with_branches(image, pattern)
-            length = 256 / times  # what is left of the loop belongs to all alike
-            rows.append({"pattern": pattern, **issued(other, length, 3)})
+            # What is left of the loop belongs to all alike.
+            rows.append({"pattern": pattern, **issued(other, COUNT / times, 3)})
     return rows

@@ -29,15 +29,15 @@ extern "C" __global__ void in_place_{way}(const float4* from, float4* to, int pi
     }}
 }}
 """
-_WAYS, _SIZES, _PIECES = ("place", "copy"), (16, 20, 24, 28, 32, 36, 40, 48), (2, 8)
-_CASES = [*product(_WAYS, _SIZES, _PIECES)]
+_ARRAYS = {"place": 1, "copy": 2}
+_CASES = [*product(_ARRAYS, (16, 20, 24, 28, 32, 36, 40, 48), (2, 8))]
 _BYTES = ["dram__bytes_read.sum", "dram__bytes_write.sum"]
 
 
 def in_place_source() -> str:
     """Return CUDA source of both kernels."""
     return "".join(_KERNEL.format(way=way, source="to" if way == "place" else "from")
-                   for way in _WAYS)  # fmt: skip
+                   for way in _ARRAYS)  # fmt: skip
 
 
 def measure_in_place(device: int = 0) -> list[dict[str, Any]]:
@@ -51,7 +51,7 @@ def measure_in_place(device: int = 0) -> list[dict[str, Any]]:
         bytes_, times = launches.timed(_BYTES), launches.timed(["sm__cycles_elapsed.max"])
     rows = []
     for place, (way, size, pieces) in enumerate(_CASES):
-        each = (size << 20) / (1 if way == "place" else 2)
+        each = (size << 20) / _ARRAYS[way]
         read, written = (median(run[place][at] for run in bytes_) / each for at in (0, 1))
         rows.append(
             {"way": way, "mebibytes": size, "pieces": pieces, "read": round(read, 3),
@@ -66,8 +66,8 @@ def _launch(path: str, device: int) -> None:
     with cupy.cuda.Device(device):
         module = cupy.RawModule(path=path)
         for way, size, pieces in _CASES:
-            floats = (size << 20) // (4 if way == "place" else 8)
-            data = [cupy.zeros(floats, dtype=np.float32) for _ in _WAYS[way == "place" :]]
+            floats = (size << 20) // (4 * _ARRAYS[way])
+            data = [cupy.zeros(floats, dtype=np.float32) for _ in range(_ARRAYS[way])]
             for _ in range(2):
                 module.get_function(f"in_place_{way}")(
                     (floats // (4 * 256 * pieces),), (256,), (data[0], data[-1], np.int32(pieces))

@@ -54,7 +54,7 @@ class SecondLaunch:
         once = self._taken(islice(running, len(blocks) * prod(self.launch.cluster)))
         if self.is_first:
             return once
-        traces = self._traces(once)
+        traces = self.traces(once)
         before, met = _instructions(traces), self._met(traces)
         if not met:
             return once
@@ -67,7 +67,7 @@ class SecondLaunch:
         )
         if not self.twice:
             return again
-        behind = _instructions(self._traces(again))
+        behind = _instructions(self.traces(again))
         if abs(behind - before) > UNLIKE * before:
             said = "a second launch is timed, which reads what the first wrote: sampled blocks"
             self.notes = (f"{said} execute {behind:,} instructions in it, {before:,} in the first",)
@@ -120,7 +120,8 @@ class SecondLaunch:
     def _taken(self, running: Iterable[tuple[Dim3, int]]) -> list[tuple[Dim3, Did]]:
         return [(block, self.tracers[rank].take()) for block, rank in running]
 
-    def _traces(self, each: Sequence[tuple[Dim3, Did]]) -> list[BlockTrace]:
+    def traces(self, each: Sequence[tuple[Dim3, Did]]) -> list[BlockTrace]:
+        """Return the traces of blocks, of what they did."""
         tables = self.tracers[0].tables()
         return [block_trace(block, *tables, did) for block, did in each]
 

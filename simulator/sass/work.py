@@ -87,16 +87,13 @@ def _traced(
     """Return what sampled blocks do, and those at the grid's ends."""
     found = second.begin(firsts)
     probed = second.run([_block_of(each, launch) for each in probe_blocks(_clusters(launch))])
-    tables = second.tracers[0].tables()
-    steps = _that_tell(
-        *([float(sum(map(len, did.steps))) for _, did in each] for each in (found, probed))
-    )
-    busy = _that_tell(
-        *([block_trace(block, *tables, did).busy for block, did in each]
-          for each in (found, probed))
-    )  # fmt: skip
-    if _are_unlike(steps, UNLIKE) or _are_unlike(busy, _UNLIKE_DATA):
-        found += second.run(_more_blocks(launch, firsts, fmean(steps)))
+    if prod(launch.cluster) == 1:
+        both, ran = found + probed, len(found)
+        steps = _that_tell([float(sum(map(len, did.steps))) for _, did in both], ran)
+        if _are_unlike(steps, UNLIKE) or _are_unlike(
+            _that_tell([trace.busy for trace in second.traces(both)], ran), _UNLIKE_DATA
+        ):
+            found += second.run(_more_blocks(launch, firsts, fmean(steps)))
     return found, probed
 
 
@@ -108,14 +105,14 @@ def _resident(launch: GridRun, chip: Chip) -> int:
     return max(held.blocks, 1)
 
 
-def _that_tell(ran: list[float], probed: list[float]) -> list[float]:
-    """Return what blocks do that tell of others: of those that ran, and of the grid's ends.
+def _that_tell(does: list[float], ran: int) -> list[float]:
+    """Return what blocks do that tell of others: the first ones `ran`, then come the grid's ends.
 
     One block tells nothing of the others, and two little: then those at the ends tell, too. Where
     more ran, an end tells only if it does more than they: others often do less there, and are few.
     """
-    most = max(ran, default=0.0) if len(ran) >= FEWEST else 0.0
-    return [*ran, *(each for each in probed if each > most)]
+    most = max(does[:ran], default=0.0) if ran >= FEWEST else 0.0
+    return [*does[:ran], *(each for each in does[ran:] if each > most)]
 
 
 def _are_unlike(each: list[float], part: float) -> bool:
@@ -132,8 +129,6 @@ def _more_blocks(launch: GridRun, firsts: list[Dim3], mean: float) -> list[Dim3]
     or column of the grid stands for it (Roberts, "The Unreasonable Effectiveness of Quasirandom
     Sequences": the golden ratio, and those beyond).
     """
-    if prod(launch.cluster) > 1:
-        return []
     blocks = prod(launch.grid)
     wanted = min(_MORE_SAMPLES, blocks, int(_MOST_INSTRUCTIONS / max(mean, 1))) - len(firsts)
     if wanted + len(firsts) == blocks:
