@@ -66,6 +66,7 @@ from gpu_check.timing.passes import measure_pass_bytes, measure_passes
 from gpu_check.timing.paths import measure_accesses, measure_queue, measure_traffic
 from gpu_check.timing.peaks import measure_peaks
 from gpu_check.timing.pipes import measure_matrices, measure_mixes, measure_pipes
+from gpu_check.timing.pool import measure_in_order, measure_late_loads, measure_pool
 from gpu_check.timing.ports import measure_ports
 from gpu_check.timing.random_reads import measure_random_reads
 from gpu_check.timing.reach import measure_reach
@@ -111,6 +112,9 @@ _TABLES: dict[str, Callable[[], list[dict[str, Any]]]] = {
     "banks": measure_banks,
     "banks_beside": measure_banks_beside,
     "converging": measure_converging,
+    "pool": measure_pool,
+    "late_loads": measure_late_loads,
+    "in_order": measure_in_order,
     "in_place": measure_in_place,
     "fills": measure_fills,
     "flight": measure_flight,

@@ -93,7 +93,7 @@ def _can(
         if code[number].aside:
             if state.size[4 + partition] < machine[_ASIDE_ROOM]:
                 return True
-        elif state.size[partition] - state.globals[partition] < machine[_MIO_ROOM]:
+        elif state.waiting[partition] < machine[_MIO_ROOM]:
             return True
         why = _MIO
     elif kind in GLOBALS:

@@ -93,6 +93,7 @@ def _code_array(instructions: tuple[WorkInstruction, ...], rates: Rates) -> NDAr
             "source": [register for register, _ in operands],
             "wide": [wide for _, wide in operands],
             "reuse": bits.reuse,
+            "puts": _puts(name, modifiers),
             "sectors": local_sectors(each),
             "port": _port(each),
             "aside": is_uniform or (kind == Kind.QUEUED and name not in (*_OF_LSU, "SYNCS")),
@@ -239,6 +240,17 @@ def _local(name: str, modifiers: list[str], interval: float | None) -> int:
     # So do shuffles; one that takes the SM two cycles takes a sub-partition eight.
     cycles = interval or 2
     return int(4 * cycles if name in _QUEUED[:4] else cycles)
+
+
+def _puts(name: str, modifiers: list[str]) -> int:
+    """Return the words that a lane stores to shared memory.
+
+    >>> [_puts(*each) for each in (("STS", ["128"]), ("STS", ["U8"]), ("LDS", ["64"]))]
+    [4, 1, 0]
+    """
+    if name == "STSM":
+        return next((int(each) for each in modifiers if each in ("2", "4")), 1)
+    return {"64": 2, "128": 4}.get(modifiers[-1] if modifiers else "", 1) * (name == "STS")
 
 
 def _port(instruction: WorkInstruction) -> int:

@@ -1,10 +1,12 @@
 """Compiled: the pipe to shared memory and L1, whom it serves, and when.
 
-It serves two accesses side by side, each at half the rate, and no two of one warp. Of those that
-wait it looks at the four that came first: one that has to wait lets others by, more than that do
-not pass. Behind a barrier that opened, or a fence, no access begins before all older ones are done,
+It serves two accesses side by side, each at half the rate, and no two of one warp. Nor does it
+serve a shuffle beside an access of its warp: results come in order
+(gpu_check/data/h100_in_order.csv). Of those in the pool it looks at the four that came first: one
+that has to wait lets others by. Behind
+a barrier that opened, or a fence, no access begins before all that came before it are done,
 whosever they are; no load of global memory before the lines of all older ones are looked up
-(gpu_check/data/h100_overtaking.csv, h100_barrier_loops.csv).
+(h100_overtaking.csv, h100_barrier_loops.csv).
 """
 
 from __future__ import annotations
@@ -13,9 +15,9 @@ from typing import Any
 
 from simulator.jit import jit
 from simulator.timing.machine import NUMBERS
-from simulator.timing.state import LANES, MOST_GONE, NEVER, QUEUE, Kind
+from simulator.timing.state import LANES, MOST_GONE, NEVER, PARTITIONS, QUEUE, Kind
 
-__all__ = ["fence_off", "free_at", "free_for", "leaves_at", "occupy", "turned"]
+__all__ = ["admitted_at", "fence_off", "free_at", "free_for", "occupy", "turned"]
 
 _SERVED, _DRAINED = NUMBERS.index("shared_warp"), NUMBERS.index("shared_drained")
 _DATA_TURN, _DATA_MISSED = NUMBERS.index("data_turn"), NUMBERS.index("data_missed")
@@ -23,7 +25,7 @@ _BACKLOG = NUMBERS.index("backlog")
 _DATA_COPIED, _DATA_IDLE = NUMBERS.index("data_copied"), NUMBERS.index("data_idle")
 
 _SHARED, _LOAD, _STORE = int(Kind.SHARED), int(Kind.LOAD), int(Kind.STORE)
-_COPY, _ATOMIC = int(Kind.COPY), int(Kind.ATOMIC)
+_COPY, _ATOMIC, _QUEUED = int(Kind.COPY), int(Kind.ATOMIC), int(Kind.QUEUED)
 
 
 @jit()
@@ -37,19 +39,19 @@ def _needs_data(code: Any, queue: int, number: int) -> bool:
 
 @jit()
 def free_at(code: Any, state: Any, machine: Any, queue: int, place: int, now: int) -> int:
-    """Return when what an entry needs is free, as far as is known now."""
+    """Return when what an entry needs is free, as far as is known now; NEVER: others go before."""
     entry = state.entry[queue, (state.head[queue] + place) % QUEUE]
     number = entry[1]
     at, kind = now, code[number].kind
     if code[number].adu > 0:
         at = max(at, int(-(-state.adu_free // 1)))
-    if kind == _SHARED:
-        at = max(at, state.served[entry[0]])
     if _needs_data(code, queue, number):
-        at = max(at, min(state.lane[0, 0], state.lane[1, 0]))
+        at = max(at, state.served[entry[0]], min(state.lane[0, 0], state.lane[1, 0]))
     if kind in (_STORE, _ATOMIC):
         most = min(int(machine[_BACKLOG]), MOST_GONE)
         at = max(at, int(state.gone_at[(state.gone - most) % MOST_GONE]))
+    if kind == _SHARED and entry[7] > 0 and at <= now:
+        at = _fenced_until(code, state, machine, entry[7], entry[9], now)
     return int(at)
 
 
@@ -60,31 +62,43 @@ def free_for(state: Any, warp: int, now: int) -> int:
 
 
 @jit()
-def passes_at(code: Any, state: Any, machine: Any, kind: int, before: int, now: int) -> int:
-    """Return when all accesses of a kind are done that came before one; NEVER: some still wait."""
-    if kind not in (_SHARED, _LOAD):
-        return now
-    for queue in range(4):
-        for place in range(state.size[queue]):
+def _fenced_until(code: Any, state: Any, machine: Any, before: int, pooled: int, now: int) -> int:
+    """Return when all older accesses to shared memory are done that came to the pool before one.
+
+    NEVER: some of them still wait.
+    """
+    for queue in range(PARTITIONS):
+        for place in range(state.passed[queue]):
             entry = state.entry[queue, (state.head[queue] + place) % QUEUE]
-            if entry[6] < before and code[entry[1]].kind == kind:
+            if entry[6] < before and entry[9] < pooled and code[entry[1]].kind == _SHARED:
                 return NEVER
     at = now
     for lane in range(LANES):
-        if kind == _LOAD and state.tag_lane[lane, 1] < before:
-            at = max(at, state.tag_lane[lane, 0] + int(machine[_DRAINED]))
-        if kind == _SHARED and state.lane[lane, 1] == kind and state.lane[lane, 2] < before:
+        if state.lane[lane, 1] == _SHARED and state.lane[lane, 2] < before:
             at = max(at, state.lane[lane, 0] + int(machine[_DRAINED]))
     return int(at)
 
 
 @jit()
-def leaves_at(code: Any, state: Any, machine: Any, queue: int, entry: Any, now: int) -> int:
-    """Return when an entry may leave its queue: its way is free, and what it waits for is done."""
+def admitted_at(code: Any, state: Any, machine: Any, queue: int, entry: Any, now: int) -> int:
+    """Return when a load of global memory may wait where lines are looked up.
+
+    NEVER: older ones, behind a barrier or fence, still wait for that.
+    """
     at = int(state.queue_free[queue])
-    if entry[7] > 0 and at <= now:
-        at = passes_at(code, state, machine, code[entry[1]].kind, entry[7], now)
-    return at
+    if entry[7] == 0 or at > now:
+        return at
+    before = entry[7]
+    for other in range(PARTITIONS):
+        for place in range(state.size[other]):
+            older = state.entry[other, (state.head[other] + place) % QUEUE]
+            if older[6] < before and code[older[1]].kind == _LOAD:
+                return NEVER
+    at = now
+    for lane in range(LANES):
+        if state.tag_lane[lane, 1] < before:
+            at = max(at, state.tag_lane[lane, 0] + int(machine[_DRAINED]))
+    return int(at)
 
 
 @jit()
@@ -100,6 +114,8 @@ def occupy(
     else:
         for lane in range(LANES):
             state.lane[lane, 0] = max(state.lane[lane, 0], now) + held
+        if kind == _QUEUED:
+            state.served[warp] = now + int(machine[_SERVED] * held)
 
 
 @jit()

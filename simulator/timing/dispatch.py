@@ -1,8 +1,9 @@
 """Compiled: which entries the queues send in a cycle.
 
-Each sub-partition's queue passes one entry after the other to where the data pipe looks for what it
-can serve: it has room for four. Loads of global memory leave their queue as soon as their lines are
-looked up.
+The sub-partitions' queues pass entries on in turn, each of them one every few cycles, to a pool
+that all of them share: of 19, and of 32 words that a lane stores (gpu_check/data/h100_pool.csv).
+The data pipe looks at the four that came there first. Loads of global memory leave their queue as
+soon as their lines are looked up.
 """
 
 from __future__ import annotations
@@ -10,16 +11,19 @@ from __future__ import annotations
 from typing import Any
 
 from simulator.jit import jit
-from simulator.timing.data_pipe import free_at, free_for, leaves_at
+from simulator.timing.data_pipe import free_at, free_for
 from simulator.timing.loads import bring, land, look_up
 from simulator.timing.machine import NUMBERS
 from simulator.timing.queues import leave, overtake, send
-from simulator.timing.state import GLOBALS, NEVER, QUEUE, Kind
+from simulator.timing.scoreboards import settle
+from simulator.timing.state import GLOBALS, NEVER, PARTITIONS, QUEUE, Kind
 
 __all__ = ["dispatch"]
 
-_ROOM = NUMBERS.index("shared_ahead")
-_SHARED, _LOAD = int(Kind.SHARED), int(Kind.LOAD)
+_AHEAD = NUMBERS.index("shared_ahead")
+_ROOM, _WORDS = NUMBERS.index("pool_room"), NUMBERS.index("pool_words")
+_READ = NUMBERS.index("read_latency")
+_LOAD = int(Kind.LOAD)
 _THERE = 4
 """Behind the numbers of queues: loads whose data are there."""
 
@@ -52,12 +56,12 @@ def dispatch(code: Any, trace: Any, state: Any, machine: Any, without: bool, now
         land(state, machine, now)
     least = min(least, state.arrives)
     state.looked[:] = 0
-    there = before = sent = 0
-    while True:
+    there = before = sent = waiting = 0
+    while waiting < machine[_AHEAD]:
         queue = _oldest(state, there)
         before += 1
         if queue == _THERE:
-            if before > machine[_ROOM]:
+            if before > machine[_AHEAD]:
                 there = state.are_there
                 continue
             at = free_for(state, state.there[there, 1], now)
@@ -71,16 +75,14 @@ def dispatch(code: Any, trace: Any, state: Any, machine: Any, without: bool, now
         if queue < 0:
             break
         place = state.looked[queue]
-        kind = code[state.entry[queue, (state.head[queue] + place) % QUEUE, 1]].kind
-        at = NEVER
-        if place == 0 or kind == _SHARED:
-            at = free_at(code, state, machine, queue, place, now)
+        at = free_at(code, state, machine, queue, place, now)
         if at <= now:  # the next one of its queue has its place now
+            _leave_pool(code, state, queue, place)
             _take(code, trace, state, machine, without, queue, place, now)
-            state.passed[queue] -= 1
             sent += 1
         else:
             state.looked[queue] = place + 1
+            waiting += 1
             least = min(least, at)
     if sent:  # a load may have waited for it, or for its room
         least = min(least, look_up(code, trace, state, machine, without, now))
@@ -89,55 +91,69 @@ def dispatch(code: Any, trace: Any, state: Any, machine: Any, without: bool, now
 
 @jit()
 def _pass_on(code: Any, state: Any, machine: Any, now: int) -> int:
-    """Pass entries on, the oldest first, while there is room; when there may be something to do."""
-    room = int(machine[_ROOM])
-    for queue in range(4):
-        room -= state.passed[queue]
+    """Pass entries on, sub-partitions in turn, while there is room; when that may go on."""
     any_passed = False
     while True:
-        found, found_place, first, least = -1, 0, NEVER, NEVER
-        for queue in range(4):
+        found, found_place, first, least = -1, 0, PARTITIONS, NEVER
+        for queue in range(PARTITIONS):
             place, behind = state.passed[queue], False
             while place < state.size[queue]:
-                entry = state.entry[queue, (state.head[queue] + place) % QUEUE]
-                if code[entry[1]].kind != _LOAD:
+                number = state.entry[queue, (state.head[queue] + place) % QUEUE, 1]
+                if code[number].kind != _LOAD:
                     break
                 behind = True
                 place += 1
-            if place == state.size[queue] or room <= 0:
+            if place == state.size[queue] or (behind and code[number].kind in GLOBALS):
                 continue
-            kind = code[entry[1]].kind
-            if behind and kind in GLOBALS:
+            words = state.pool_words + code[number].puts
+            if state.pool >= machine[_ROOM] or words > machine[_WORDS]:
                 continue
-            at = leaves_at(code, state, machine, queue, entry, now)
-            if at > now:
-                least = min(least, at)
-            elif entry[6] < first:
-                found, found_place, first = queue, place, entry[6]
+            turn = (queue - state.last_passed - 1) % PARTITIONS
+            if state.queue_free[queue] > now:
+                least = min(least, state.queue_free[queue])
+            elif turn < first:
+                found, found_place, first = queue, place, turn
         if found < 0:
             return now + 1 if any_passed else int(least)
         any_passed = True
-        number = state.entry[found, (state.head[found] + found_place) % QUEUE, 1]
+        entry = state.entry[found, (state.head[found] + found_place) % QUEUE]
+        warp, number, block = entry[0], entry[1], entry[8]
+        entry[9] = state.pooled
+        state.pooled += 1
+        state.pool += 1
+        state.pool_words += code[number].puts
+        state.last_passed = found
+        state.waiting[found] -= int(code[number].kind not in GLOBALS)
         overtake(state, found, found_place, state.passed[found])
         state.passed[found] += 1
         state.queue_free[found] = now + code[number].local
-        room -= 1
+        if state.block[warp // state.warps_of_block] == block:
+            settle(code, state, warp, number, now + int(machine[_READ]), -1)
+
+
+@jit()
+def _leave_pool(code: Any, state: Any, queue: int, place: int) -> None:
+    """Say that an entry of a queue is in the pool no more."""
+    number = state.entry[queue, (state.head[queue] + place) % QUEUE, 1]
+    state.passed[queue] -= 1
+    state.pool -= 1
+    state.pool_words -= code[number].puts
 
 
 @jit()
 def _oldest(state: Any, there: int) -> int:
-    """Return the queue of the oldest entry that was passed on and not looked at; or -1.
+    """Return the queue of the entry that came first to the pool and was not looked at; or -1.
 
-    `_THERE`: it is the load of that place among those whose data are there.
+    `_THERE`: the load of that place among those whose data are there is older.
     """
-    found, first = -1, NEVER
-    for queue in range(4):
+    found, first, number = -1, NEVER, NEVER
+    for queue in range(PARTITIONS):
         place = state.looked[queue]
         if place < state.passed[queue]:
-            number = state.entry[queue, (state.head[queue] + place) % QUEUE, 6]
-            if number < first:
-                found, first = queue, number
-    if there < state.are_there and state.there[there, 0] < first:
+            entry = state.entry[queue, (state.head[queue] + place) % QUEUE]
+            if entry[9] < first:
+                found, first, number = queue, entry[9], entry[6]
+    if there < state.are_there and state.there[there, 0] < number:
         return _THERE
     return found
 

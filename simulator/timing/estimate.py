@@ -176,12 +176,15 @@ def _uneven(
     if prod(work.cluster) > _PAIR or changes or len(run.ends) < work.resident:
         return active  # what the L2 does for all SMs ends when it has done it
     wave = work.resident * run.per_block or float(np.sort(run.ends)[work.resident - 1])
-    ends = np.sort(run.ends)[: max(work.resident, len(run.ends) - work.resident + 1)]
+    ends = np.sort(run.ends)[: max(work.resident, len(run.ends) - work.resident + 1)].tolist()
     served = _served(machine, run)
     left = 1 - _from_dram(machine, run)
+    # Which blocks end close together is chance: the waves before the last one say so, too.
+    known = range(len(ends), work.resident - 1, -work.resident)
     given = [
-        shares(ends.tolist(), work.resident, wave, work.blocks, sms, served * each, machine)
+        shares(ends[:count], work.resident, wave, work.blocks, sms, served * each, machine)
         for each in _DIFFER
+        for count in known
     ]
     rare = int(_RARE * sms)
     given = [sorted(some, key=lambda each: each.blocks)[: sms - rare] for some in given]

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 from simulator.jit import jit
-from simulator.timing.data_pipe import leaves_at, occupy, turned
+from simulator.timing.data_pipe import admitted_at, occupy, turned
 from simulator.timing.machine import NUMBERS
 from simulator.timing.queues import ask, leave
 from simulator.timing.scoreboards import settle
@@ -64,11 +64,10 @@ def _admit(code: Any, state: Any, machine: Any, now: int) -> int:
     """Let loads wait where lines are looked up, the oldest first; when the next one may.
 
     Their addresses are read then, and what waits behind them in their queues has more room. What
-    else waits in queues leaves them less (gpu_check/data/h100_lookups.csv).
+    is in the pool leaves them less (gpu_check/data/h100_lookups.csv).
     """
-    room, taken = int(machine[_LG_ROOM]), 0
+    room, taken = int(machine[_LG_ROOM]) - state.pool, 0
     for queue in range(4):
-        room -= state.size[queue] - state.globals[queue]
         taken += state.admitted[queue]
     room = max(room, LANES) - taken
     least = NEVER
@@ -81,7 +80,7 @@ def _admit(code: Any, state: Any, machine: Any, now: int) -> int:
             if place < 0:
                 continue
             entry = state.entry[queue, (state.head[queue] + place) % QUEUE]
-            at = leaves_at(code, state, machine, queue, entry, now)
+            at = admitted_at(code, state, machine, queue, entry, now)
             if at > now:
                 least = min(least, at)
             elif entry[6] < first:

@@ -12,7 +12,7 @@ from simulator.timing.far import OF_L2, access, from_l2, load_local, store_local
 from simulator.timing.kept import COMMON, count_sectors
 from simulator.timing.machine import NUMBERS
 from simulator.timing.scoreboards import settle
-from simulator.timing.state import GLOBALS, GROUPS, NEVER, QUEUE, Kind, Stall
+from simulator.timing.state import GLOBALS, GROUPS, NEVER, PARTITIONS, QUEUE, Kind, Stall
 
 __all__ = ["ask", "enqueue", "leave", "overtake", "send"]
 
@@ -69,6 +69,8 @@ def enqueue(
     kind = code[number].kind
     is_global = kind in GLOBALS
     state.globals[queue & 3] += int(is_global)
+    if queue < PARTITIONS:
+        state.waiting[queue] += int(not is_global)
     state.asked[warp] += int(is_global)
     source = _LONG if is_global or kind == _PHASE else _SHORT
     for sb in (code[number].write, code[number].read):
@@ -216,7 +218,7 @@ def send(
                     first -= 1
                 state.group_time[warp, first % slots] = done
                 break
-    read = now + int(machine[_READ])
+    read = -1 if queue < PARTITIONS else now + int(machine[_READ])
     event = entry[5]
     if kind == _PHASE and event >= 0:
         done = ask_phase(trace, state, machine, warp, number, event, done)

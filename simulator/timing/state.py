@@ -170,6 +170,7 @@ CODE = np.dtype(
         ("source", np.int64, (SLOTS,)),  # registers of operands; -1: none is read
         ("wide", np.int64, (SLOTS,)),  # registers of an operand
         ("reuse", np.int64),
+        ("puts", np.int64),  # words that a lane stores to shared memory
         ("sectors", np.int64),  # of local memory, where all lanes have one index
         ("port", np.int64),  # cycles beyond the first for which nothing else is dispatched
         ("aside", np.int64),  # whether it takes the queue beside the LSU's
@@ -242,12 +243,18 @@ STATE = np.dtype(
         ("kept", *_numbers(PARTITIONS, SLOTS, OF_DOUBLES + 1)),  # the reuse cache: warp, register
         # Queues: the MIO queue of each sub-partition, then the one beside it. An entry: warp,
         # instruction, first row, rows, first base, event beside the warp, its number of
-        # all, that below which others are done before it, its block's place in the plan.
+        # all, that below which others are done before it, its block's place in the plan, and its
+        # number of all that came to the pool.
         ("head", *_numbers(8)), ("size", *_numbers(8)), ("queue_free", *_numbers(8)),
-        # How many of a queue are where the data pipe looks; at how many of them it did.
+        # How many of a queue are in the pool; at how many of them the data pipe looked; how many
+        # others do not go to global memory. Of the pool: how many are in it, the words that they
+        # store per lane, and how many came; the sub-partition that passed the last one on.
         ("passed", *_numbers(PARTITIONS)), ("looked", *_numbers(PARTITIONS)),
+        ("waiting", *_numbers(PARTITIONS)),
+        ("pool", np.int64), ("pool_words", np.int64), ("pooled", np.int64),
+        ("last_passed", np.int64),
         ("globals", *_numbers(PARTITIONS)),  # how many of a queue's go to global memory
-        ("entry", *_numbers(8, QUEUE, 9)), ("entered", np.int64),
+        ("entry", *_numbers(8, QUEUE, 10)), ("entered", np.int64),
         ("fence", np.int64),  # what is older is done before what comes now
         # Of a queue's loads, how many wait where lines are looked up. Where they are: until when,
         # number of all; by warp until when.

@@ -38,8 +38,8 @@ def test_loops_with_barriers_take_what_they_took(row: Mapping[str, str]) -> None
         assert cycles is not None
         taken.append(cycles)
     cycles = (taken[1] - taken[0]) / 30
-    # Six small blocks whose warps do unlike work are simulated too fast: see time.md.
-    rel = 0.21 if (row["warps"], row["blocks"]) == ("2", "6") else 0.11
+    # Four small blocks whose warps do unlike work are simulated too fast: see time.md.
+    rel = 0.23 if (row["warps"], row["blocks"]) == ("2", "4") else 0.11
     assert cycles == pytest.approx(float(row["cycles"]), rel=rel)
     if (row["warps"], row["blocks"], row["ways"], row["others"]) == ("2", "2", "32", "1"):
         # Each block's accesses wait for the other's: it is not what the pipe or a warp alone takes.

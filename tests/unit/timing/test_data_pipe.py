@@ -74,7 +74,7 @@ def recorded(second: str, *, first: str = "loads") -> dict[int, tuple[int, int]]
 def test_a_load_overtakes_three_that_wait(second: str) -> None:
     for count, (late, wait) in recorded(second).items():
         if (second, count) == ("load of its sub-partition", 10):
-            continue  # the queue holds eleven, so not all of the first warp's were before it
+            continue  # 40 cycles sooner than one of another sub-partition: not explained
         # It goes when three of the first warp's are left, and not before.
         left = count - int(MACHINE["shared_ahead"]) + 1
         begins = max(late, 2 * WAYS * (left - 1)) if left > 1 else late

@@ -38,6 +38,7 @@ class Line:
     """Whether other warps may be preferred after it."""
     reuse: int = 0
     """A bit for each operand that is kept."""
+    read: int | None = None
 
 
 def exits() -> Line:
@@ -53,7 +54,7 @@ def work(
     instructions = tuple(
         WorkInstruction(
             16 * place, line.guard, line.opcode, line.operands,
-            Control(line.stall, line.yields, line.write, None, line.waits, line.reuse),
+            Control(line.stall, line.yields, line.write, line.read, line.waits, line.reuse),
             "k.cu", place + 1,
         )
         for place, line in enumerate(lines)
