@@ -43,7 +43,7 @@ SETS = {
     "nineteenth": "h100_timed_nineteenth", "twentieth": "h100_timed_twentieth",
     "twenty-first": "h100_timed_twentyfirst", "twenty-second": "h100_timed_twentysecond",
     "twenty-third": "h100_timed_twentythird", "twenty-fourth": "h100_timed_twentyfourth",
-    "twenty-fifth": "h100_timed_twentyfifth",
+    "twenty-fifth": "h100_timed_twentyfifth", "twenty-sixth": "h100_timed_twentysixth",
 }  # fmt: skip
 """The recorded sets of launches in order, each with its table of `DATA`."""
 
