@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from simulator.timing.local_memory import local_sectors
+from simulator.timing.local_memory import local_sectors, words_of
 from simulator.timing.pipes import product_cycles
 from simulator.timing.rates import Rates
 from simulator.timing.state import CLUSTER_BARRIER, CODE, SLOTS, Kind
@@ -250,7 +250,7 @@ def _puts(name: str, modifiers: list[str]) -> int:
     """
     if name == "STSM":
         return next((int(each) for each in modifiers if each in ("2", "4")), 1)
-    return {"64": 2, "128": 4}.get(modifiers[-1] if modifiers else "", 1) * (name == "STS")
+    return words_of(modifiers) if name == "STS" else 0
 
 
 def _port(instruction: WorkInstruction) -> int:

@@ -93,7 +93,7 @@ def dispatch(code: Any, trace: Any, state: Any, machine: Any, without: bool, now
 def _pass_on(code: Any, state: Any, machine: Any, now: int) -> int:
     """Pass entries on, sub-partitions in turn, while there is room; when that may go on."""
     any_passed = False
-    while True:
+    while state.passed.sum() < machine[_ROOM]:
         found, found_place, first, least = -1, 0, PARTITIONS, NEVER
         for queue in range(PARTITIONS):
             place, behind = state.passed[queue], False
@@ -105,8 +105,7 @@ def _pass_on(code: Any, state: Any, machine: Any, now: int) -> int:
                 place += 1
             if place == state.size[queue] or (behind and code[number].kind in GLOBALS):
                 continue
-            words = state.pool_words + code[number].puts
-            if state.pool >= machine[_ROOM] or words > machine[_WORDS]:
+            if state.pool_words + code[number].puts > machine[_WORDS]:
                 continue
             turn = (queue - state.last_passed - 1) % PARTITIONS
             if state.queue_free[queue] > now:
@@ -120,7 +119,6 @@ def _pass_on(code: Any, state: Any, machine: Any, now: int) -> int:
         warp, number, block = entry[0], entry[1], entry[8]
         entry[9] = state.pooled
         state.pooled += 1
-        state.pool += 1
         state.pool_words += code[number].puts
         state.last_passed = found
         state.waiting[found] -= int(code[number].kind not in GLOBALS)
@@ -129,6 +127,7 @@ def _pass_on(code: Any, state: Any, machine: Any, now: int) -> int:
         state.queue_free[found] = now + code[number].local
         if state.block[warp // state.warps_of_block] == block:
             settle(code, state, warp, number, now + int(machine[_READ]), -1)
+    return now + 1 if any_passed else NEVER
 
 
 @jit()
@@ -136,7 +135,6 @@ def _leave_pool(code: Any, state: Any, queue: int, place: int) -> None:
     """Say that an entry of a queue is in the pool no more."""
     number = state.entry[queue, (state.head[queue] + place) % QUEUE, 1]
     state.passed[queue] -= 1
-    state.pool -= 1
     state.pool_words -= code[number].puts
 
 

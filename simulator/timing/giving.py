@@ -11,6 +11,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from heapq import heapify, heapreplace
+from typing import Any
+
+import numpy as np
+
+from simulator.jit import jit
 
 __all__ = ["Share", "scattered", "shares", "slowness"]
 
@@ -86,19 +91,25 @@ def shares(
     """
     slow = slowness(sms, served, machine)
     late = [machine["first_begins"] * (sm * _GOLDEN % 1 - 0.5) for sm in range(sms)]
-    count = [blocks // sms + (sm < blocks % sms) for sm in range(sms)]
     if blocks <= resident * sms or blocks > _MOST:
-        return [Share(*each) for each in zip(count, slow, late, strict=True)]
-
-    def end(place: int) -> float:
-        waves = max(0, (place - len(ends)) // resident + 1)
-        return ends[place - waves * resident] + waves * wave
-
-    count = [resident] * sms
-    following = [(late[sm] + slow[sm] * end(0), sm) for sm in range(sms)]
-    heapify(following)
-    for _ in range(blocks - resident * sms):
-        sm = following[0][1]
-        count[sm] += 1
-        heapreplace(following, (late[sm] + slow[sm] * end(count[sm] - resident), sm))
+        count = [blocks // sms + (sm < blocks % sms) for sm in range(sms)]
+    else:
+        of = [np.array(each, np.float64) for each in (ends, late, slow)]
+        count = _given_out(*of, resident, float(wave), blocks - resident * sms).tolist()
     return [Share(*each) for each in zip(count, slow, late, strict=True)]
+
+
+@jit()
+def _given_out(ends: Any, late: Any, slow: Any, resident: int, wave: float, left: int) -> Any:
+    """Return the blocks of each SM when those that are left were given to whom one ends first."""
+    count = np.full(len(slow), resident)
+    following = [(late[sm] + slow[sm] * ends[0], sm) for sm in range(len(slow))]
+    heapify(following)
+    for _ in range(left):
+        sm = following[0][1]
+        place = count[sm] + 1 - resident
+        waves = max(0, (place - len(ends)) // resident + 1)
+        end = ends[place - waves * resident] + waves * wave
+        count[sm] += 1
+        heapreplace(following, (late[sm] + slow[sm] * end, sm))
+    return count

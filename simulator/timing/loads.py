@@ -66,7 +66,7 @@ def _admit(code: Any, state: Any, machine: Any, now: int) -> int:
     Their addresses are read then, and what waits behind them in their queues has more room. What
     is in the pool leaves them less (gpu_check/data/h100_lookups.csv).
     """
-    room, taken = int(machine[_LG_ROOM]) - state.pool, 0
+    room, taken = int(machine[_LG_ROOM]) - state.passed.sum(), 0
     for queue in range(4):
         taken += state.admitted[queue]
     room = max(room, LANES) - taken

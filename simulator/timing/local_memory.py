@@ -14,7 +14,7 @@ time: it was measured by sweeps over arrays (gpu_check/data/h100_local_sweeps.cs
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,7 +24,9 @@ from simulator.timing.machine import l1_bytes
 from simulator.timing.rates import between
 from simulator.timing.work import Work, WorkInstruction
 
-__all__ = ["frame_words", "local_sectors", "local_shares", "parted", "touched_words"]
+__all__ = [
+    "frame_words", "local_sectors", "local_shares", "parted", "touched_words", "words_of",
+]  # fmt: skip
 
 _FRAME = re.compile(r"R1,R1,(-?0x[0-9a-f]+)").match
 
@@ -81,7 +83,16 @@ def local_sectors(instruction: WorkInstruction) -> int:
     name, *modifiers = instruction.opcode.split(".")
     if name not in ("LDL", "STL"):
         return 0
-    return 4 * (4 if "128" in modifiers else 2 if "64" in modifiers else 1)
+    return 4 * words_of(modifiers)
+
+
+def words_of(modifiers: Collection[str]) -> int:
+    """Return the words of 4 bytes that a lane loads or stores; a part of one is one.
+
+    >>> words_of(["128"]), words_of(["U8"])
+    (4, 1)
+    """
+    return 4 if "128" in modifiers else 2 if "64" in modifiers else 1
 
 
 def local_shares(work: Work, chip: Chip, sms: int) -> dict[str, float]:

@@ -247,12 +247,11 @@ STATE = np.dtype(
         # number of all that came to the pool.
         ("head", *_numbers(8)), ("size", *_numbers(8)), ("queue_free", *_numbers(8)),
         # How many of a queue are in the pool; at how many of them the data pipe looked; how many
-        # others do not go to global memory. Of the pool: how many are in it, the words that they
-        # store per lane, and how many came; the sub-partition that passed the last one on.
+        # others do not go to global memory. Of the pool: the words that those in it store per lane,
+        # and how many came to it; the sub-partition that passed the last one on.
         ("passed", *_numbers(PARTITIONS)), ("looked", *_numbers(PARTITIONS)),
         ("waiting", *_numbers(PARTITIONS)),
-        ("pool", np.int64), ("pool_words", np.int64), ("pooled", np.int64),
-        ("last_passed", np.int64),
+        ("pool_words", np.int64), ("pooled", np.int64), ("last_passed", np.int64),
         ("globals", *_numbers(PARTITIONS)),  # how many of a queue's go to global memory
         ("entry", *_numbers(8, QUEUE, 10)), ("entered", np.int64),
         ("fence", np.int64),  # what is older is done before what comes now
