@@ -25,6 +25,7 @@ from gpu_check.timing.constant_places import measure_constant_places
 from gpu_check.timing.constants import measure_constants
 from gpu_check.timing.contention import measure_contention
 from gpu_check.timing.converging import measure_converging
+from gpu_check.timing.copying import measure_copying
 from gpu_check.timing.delays import measure_delays
 from gpu_check.timing.dispatching import measure_dispatch
 from gpu_check.timing.doubles import measure_doubles
@@ -112,6 +113,7 @@ _TABLES: dict[str, Callable[[], list[dict[str, Any]]]] = {
     "banks": measure_banks,
     "banks_beside": measure_banks_beside,
     "converging": measure_converging,
+    "copying": measure_copying,
     "pool": measure_pool,
     "late_loads": measure_late_loads,
     "in_order": measure_in_order,

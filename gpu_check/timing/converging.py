@@ -1,7 +1,8 @@
 """How often lanes can be told where they meet: BSSY and BSYNC among additions and branches.
 
 As in `banks`, a compiled loop gets other machine code. Letters name its instructions: S is a BSSY,
-Y the BSYNC that it speaks of, B a branch to the next instruction, F an FFMA of RZ; "*4": so many.
+Y the BSYNC that it speaks of, B a branch to the next instruction, F an FFMA of RZ; "*4": so many. W
+is a YIELD, by which lanes give way to others of their warp.
 All lanes go the same way. `warps_N`: cycles of a sub-partition per pattern, with N warps, for each.
 """
 
@@ -23,10 +24,11 @@ PATTERNS = (
     *(f"S F Y F*{count}" for count in (4, 8, 16)),
     *(f"S F {'B ' * count}Y" for count in (1, 2)),
     "S F Y B", "S F Y B B", *(f"F*{count} B" for count in (1, 2, 3, 6, 8, 16)),
+    *(f"F*{count} W" for count in (1, 4, 8, 16, 24, 32, 64)),
 )  # fmt: skip
 
-_BRANCHES = {"S": 0x7945, "Y": 0x7941, "B": 0x7947}
-"""The low 16 bits of BSSY and BSYNC of B0, and of BRA."""
+_BRANCHES = {"S": 0x7945, "Y": 0x7941, "B": 0x7947, "W": 0x7946}
+"""The low 16 bits of BSSY and BSYNC of B0, of BRA, and of YIELD."""
 _OF_BRANCHES = 0x3800000
 _FIRST = 63 << 52
 """Wait for all scoreboards: what the loop was compiled with waits for does not stand there."""
@@ -39,7 +41,7 @@ def with_branches(image: bytes, pattern: str) -> tuple[bytes, int]:
     times = len(runs) // len(each)
     for place, k in enumerate(runs):
         letter = each[place % len(each)] if place < times * len(each) else "F"
-        control = control_of(5 if letter in "YB" else 1)
+        control = control_of(5 if letter in "YBW" else 1)
         if letter == "F":
             target = next(registers.targets)
             words[k] = FFMA | target << 16 | ZERO << 24 | ZERO << 32

@@ -10,6 +10,7 @@ from simulator.timing.machine import NUMBERS
 __all__ = ["resolve"]
 
 _BRANCH, _MEETS = NUMBERS.index("branch"), NUMBERS.index("meets")
+_GIVES_WAY, _YIELDS = NUMBERS.index("gives_way"), NUMBERS.index("yields")
 _MEETS_OTHERS, _CONVERGES = NUMBERS.index("meets_others"), NUMBERS.index("converges")
 
 
@@ -20,11 +21,13 @@ def resolve(code: Any, state: Any, machine: Any, warp: int, number: int, now: in
     At a BSYNC its lanes have met, or others of it come next (gpu_check/data/h100_parted.csv).
     """
     after, ready = state.instruction[warp], state.ready[warp]
-    if code[number].converges:
-        partition = state.partition[warp]
+    if code[number].converges or code[number].gives_way:
+        partition, gives_way = state.partition[warp], code[number].gives_way
         begin = max(now, state.converging[partition])
-        state.converging[partition] = begin + int(machine[_CONVERGES])
+        state.converging[partition] = begin + int(machine[_YIELDS if gives_way else _CONVERGES])
         ready += begin - now
+        if gives_way:
+            ready += int(machine[_GIVES_WAY])
     if code[number].meets:
         left_a_loop = after == number and code[number].meets > 1
         have_met = after == number + 1 or left_a_loop

@@ -11,6 +11,7 @@ from __future__ import annotations
 from typing import Any
 
 from simulator.jit import jit
+from simulator.timing.copying import begin_copy, is_copy
 from simulator.timing.data_pipe import free_at, free_for
 from simulator.timing.loads import bring, land, look_up
 from simulator.timing.machine import NUMBERS
@@ -51,7 +52,7 @@ def dispatch(code: Any, trace: Any, state: Any, machine: Any, without: bool, now
                 )
             least = min(least, at)
     least = min(least, look_up(code, trace, state, machine, without, now))
-    _pass_on(code, state, machine, now)
+    _pass_on(code, trace, state, machine, now)
     if state.arrives <= now:
         land(state, machine, now)
     least = min(least, state.arrives)
@@ -86,11 +87,11 @@ def dispatch(code: Any, trace: Any, state: Any, machine: Any, without: bool, now
             least = min(least, at)
     if sent:  # a load may have waited for it, or for its room
         least = min(least, look_up(code, trace, state, machine, without, now))
-    return int(min(least, _pass_on(code, state, machine, now), max(state.arrives, now + 1)))
+    return int(min(least, _pass_on(code, trace, state, machine, now), max(state.arrives, now + 1)))
 
 
 @jit()
-def _pass_on(code: Any, state: Any, machine: Any, now: int) -> int:
+def _pass_on(code: Any, trace: Any, state: Any, machine: Any, now: int) -> int:
     """Pass entries on, sub-partitions in turn, while there is room; when that may go on."""
     any_passed = False
     while state.passed.sum() < machine[_ROOM]:
@@ -107,9 +108,12 @@ def _pass_on(code: Any, state: Any, machine: Any, now: int) -> int:
                 continue
             if state.pool_words + code[number].puts > machine[_WORDS]:
                 continue
+            at = int(state.queue_free[queue])
+            if is_copy(code, number):
+                at = max(at, int(state.copy_free))
             turn = (queue - state.last_passed - 1) % PARTITIONS
-            if state.queue_free[queue] > now:
-                least = min(least, state.queue_free[queue])
+            if at > now:
+                least = min(least, at)
             elif turn < first:
                 found, found_place, first = queue, place, turn
         if found < 0:
@@ -120,6 +124,8 @@ def _pass_on(code: Any, state: Any, machine: Any, now: int) -> int:
         entry[9] = state.pooled
         state.pooled += 1
         state.pool_words += code[number].puts
+        if is_copy(code, number):
+            begin_copy(trace, state, machine, entry, now)
         state.last_passed = found
         state.waiting[found] -= int(code[number].kind not in GLOBALS)
         overtake(state, found, found_place, state.passed[found])

@@ -6,10 +6,11 @@ from typing import Any
 
 from simulator.jit import jit
 from simulator.timing.constant_caches import read_table
+from simulator.timing.copying import crowd, sectors_of
 from simulator.timing.data_pipe import occupy, turned
 from simulator.timing.events import arrive, ask_phase, copy_tile
 from simulator.timing.far import OF_L2, access, from_l2, load_local, store_local
-from simulator.timing.kept import COMMON, count_sectors
+from simulator.timing.kept import COMMON
 from simulator.timing.machine import NUMBERS
 from simulator.timing.scoreboards import settle
 from simulator.timing.state import GLOBALS, GROUPS, NEVER, PARTITIONS, QUEUE, Kind, Stall
@@ -148,7 +149,7 @@ def ask(
                 held += trace[at + 2]
             # Sectors that go to two places of shared memory are sent twice, to this SM alone.
             is_sent = kind == _COPY and code[number].bypasses
-            again = sent - _sectors(trace, state, at) if is_sent else 0
+            again = sent - sectors_of(trace, state, at) if is_sent else 0
             rate = machine[_OWN_RATE if again > 0 else _L2_RATE]
             bypasses = rate if code[number].bypasses else 0.0
             # What all blocks touch is the same for one that stands for another, and in the L2.
@@ -167,6 +168,8 @@ def ask(
                         state, machine, again, machine[_REQUEST], 0.0, 32 * again / cycles, now
                     )
                     there = max(there, more)
+                if of == COMMON:
+                    there = max(there, crowd(trace, state, machine, at, first, sent, now))
             done = max(done, there + (code[number].latency if kind in (_LOAD, _ATOMIC) else 0))
     if code[number].adu > 0 and sent > 1:  # lanes read so many words of a constant bank
         state.adu_free += code[number].adu * (sent - 1)
@@ -234,12 +237,3 @@ def send(
         state.drained[warp] = now
     state.asked[warp] -= int(kind in GLOBALS)
     settle(code, state, warp, number, read, done + extra)
-
-
-@jit()
-def _sectors(trace: Any, state: Any, at: int) -> int:
-    """Return the sectors of an access to global memory."""
-    found = 0
-    for place in range(trace[at + 4], trace[at + 5]):
-        found += count_sectors(trace[state.lines + 2 * place + 1])
-    return int(found)

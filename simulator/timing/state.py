@@ -54,6 +54,8 @@ MOST_ASKED = 256
 """Loads whose lines were looked up, and that wait for their data or for the data pipe, at most."""
 MOST_GONE = 512
 """Sectors on their way of which it is known when they are there, at most."""
+CROWDED = 4096
+"""Lines that all SMs ask for in step, at most: others, so many further, take their place."""
 GROUPS = 16
 CLUSTER_BARRIER = 16
 """Its number among a block's own."""
@@ -159,6 +161,7 @@ CODE = np.dtype(
         ("waits", np.int64),
         ("meets", np.int64),  # whether lanes meet at it: 1; 2: those that left a loop
         ("converges", np.int64),  # whether it says where lanes will meet, or lets them
+        ("gives_way", np.int64),  # whether its lanes let others of the warp go on: YIELD
         ("pipe", np.int64), ("other", np.int64),  # pipes that can execute it; -1: there is none
         ("joint", np.int64),  # whether it takes both of them
         ("is_fma", np.int64),  # whether they are pipes for products and sums
@@ -252,6 +255,11 @@ STATE = np.dtype(
         ("passed", *_numbers(PARTITIONS)), ("looked", *_numbers(PARTITIONS)),
         ("waiting", *_numbers(PARTITIONS)),
         ("pool_words", np.int64), ("pooled", np.int64), ("last_passed", np.int64),
+        # When the next copy of 16 bytes per lane may ask for its lines. Lines that all SMs ask for
+        # in step, until when the L2 gives them to others, and until when SMs begin to be in step.
+        ("copy_free", np.float64),
+        ("crowd_line", *_numbers(CROWDED)), ("crowd_free", np.float64, (CROWDED,)),
+        ("crowd_until", np.float64),
         ("globals", *_numbers(PARTITIONS)),  # how many of a queue's go to global memory
         ("entry", *_numbers(8, QUEUE, 10)), ("entered", np.int64),
         ("fence", np.int64),  # what is older is done before what comes now
@@ -346,6 +354,6 @@ def new_state(l1_bytes: int) -> NDArray[Any]:
         state[name] = -1
     for name in ("fetch", "fetch_line"):
         state[name] = -NEVER
-    state["next"] = state["arrives"] = NEVER
+    state["next"] = state["arrives"] = state["crowd_until"] = NEVER
     state["sets"] = min(_SETS, max(1, l1_bytes // (128 * WAYS)))
     return state

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -39,6 +40,8 @@ class Line:
     reuse: int = 0
     """A bit for each operand that is kept."""
     read: int | None = None
+    asked: int = 0
+    """Lines that a copy of 16 bytes per lane asks the L2 for."""
 
 
 def exits() -> Line:
@@ -62,9 +65,15 @@ def work(
     numbered = [
         (place, line)
         for place, line in enumerate(body)
+        for _ in range(1 + (line.asked > 0))
         if line.cycles or line.lines or line.places or line.table
     ]
-    touched = np.array([line.lines for _, line in numbered], dtype=np.int64)
+    # Of a copy, what it does to shared memory comes first.
+    is_first = [each != before for before, each in pairwise([(-1, None), *numbered])]
+    touched = np.array(
+        [0 if line.asked and first else line.lines
+         for (_, line), first in zip(numbered, is_first, strict=True)], dtype=np.int64
+    )  # fmt: skip
     begin = np.concatenate([[0], np.cumsum(touched)]).astype(np.int64)
     rows = AccessRows(
         number=np.array([place for place, _ in numbered], dtype=np.int64),
@@ -78,6 +87,9 @@ def work(
         mask=np.ones(int(touched.sum()), dtype=np.int64),
         table=np.array([line.table + 4096 * (line.table > 0) for _, line in numbered], np.int64)
         if any(line.table for line in body)
+        else None,
+        asked=np.array([line.asked for _, line in numbered], np.int64)
+        if any(line.asked for line in body)
         else None,
     )  # fmt: skip
     steps = Steps(

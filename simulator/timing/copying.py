@@ -1,0 +1,82 @@
+"""Compiled: copies of 16 bytes per lane past L1 (LDGSTS.BYPASS), and what they ask the L2 for.
+
+They come from the sub-partitions' queues one at a time, and ask for their lines one after the
+other: a line again for each line of shared memory that it goes to, and a sector again where it goes
+to two (gpu_check/data/h100_copying.csv).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from simulator.jit import jit
+from simulator.timing.far import OF_L2
+from simulator.timing.kept import count_sectors
+from simulator.timing.machine import NUMBERS
+from simulator.timing.state import CROWDED, Kind
+
+__all__ = ["begin_copy", "crowd", "is_copy", "sectors_of"]
+
+_COPY = int(Kind.COPY)
+_COPY_LINE, _COPY_AGAIN = NUMBERS.index("copy_line"), NUMBERS.index("copy_again")
+_CROWD, _L2 = NUMBERS.index("crowd_sector"), NUMBERS.index("l2_latency")
+
+
+@jit()
+def is_copy(code: Any, number: int) -> bool:
+    """Say whether an instruction is such a copy."""
+    return bool(code[number].kind == _COPY and code[number].bypasses)
+
+
+@jit()
+def begin_copy(trace: Any, state: Any, machine: Any, entry: Any, now: int) -> None:
+    """Let the next copy wait until this one has asked for its lines."""
+    sent = asked = again = 0
+    for each in range(entry[2], entry[2] + entry[3]):
+        at = state.accesses + 6 * each
+        if trace[at + 1]:
+            sent, asked = trace[at + 4], trace[at + 5]
+        else:
+            again = max(0, sent - sectors_of(trace, state, at))
+    cycles = asked * machine[_COPY_LINE] + again * machine[_COPY_AGAIN]
+    state.copy_free = max(state.copy_free, float(now)) + cycles
+
+
+@jit()
+def crowd(
+    trace: Any, state: Any, machine: Any, at: int, first: int, sent: int, now: int
+) -> int:  # fmt: skip
+    """Return when an access has its lines, where all SMs ask for them when their grid begins.
+
+    The L2 gives what is asked for again to one SM after the other, and what this one asks for next
+    waits. Later, SMs are no longer in step. Parameters: those of `begin_copy`, of one access, whose
+    first lane's line is `first`, and the sectors that the L2 sends for it.
+    """
+    each = sent / sectors_of(trace, state, at) * machine[_CROWD]
+    done = float(now)
+    for place in range(trace[at + 4], trace[at + 5]):
+        line = first + trace[state.lines + 2 * place]
+        index = line % CROWDED
+        if state.crowd_line[index] != line:
+            if now >= state.crowd_until:
+                continue
+            state.crowd_line[index], state.crowd_free[index] = line, now
+        elif now > state.crowd_free[index]:
+            continue
+        begin = state.crowd_free[index]
+        state.free[OF_L2] = max(state.free[OF_L2], begin)
+        cycles = count_sectors(trace[state.lines + 2 * place + 1]) * each
+        state.crowd_free[index] = begin + cycles
+        done = max(done, begin + cycles)
+    done += machine[_L2]
+    state.crowd_until = min(state.crowd_until, done)
+    return int(done)
+
+
+@jit()
+def sectors_of(trace: Any, state: Any, at: int) -> int:
+    """Return the sectors of an access to global memory."""
+    found = 0
+    for place in range(trace[at + 4], trace[at + 5]):
+        found += count_sectors(trace[state.lines + 2 * place + 1])
+    return int(found)

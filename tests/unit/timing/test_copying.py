@@ -1,0 +1,105 @@
+"""Copies of 16 bytes per lane: how long each holds up the next, by what an H100 took."""
+
+import numpy as np
+import pytest
+
+from gpu_check.recordings import packaged_table
+from gpu_check.timing.copying import SHAPES
+from simulator.timing.copying import begin_copy, crowd
+from simulator.timing.lines import copy_asks, copy_fills
+from simulator.timing.machine import NUMBERS
+from simulator.timing.state import NEVER, Stall, new_state
+from tests.unit.timing.test_sm import MACHINE, run
+from tests.unit.timing.works import Line, work
+
+ROWS = {
+    (row["shape"], row["sms"], row["same"], int(row["warps"])): row
+    for row in packaged_table("h100_copying")
+}
+LANE, ALL = np.arange(32), np.full(1, 0xFFFFFFFF, np.uint32)
+SMS = 132
+
+
+def figure(name: str, *of: str, warps: int) -> int:
+    return int(ROWS[(*of, warps)][name])  # type: ignore[index]
+
+
+def asked_and_sent(shape: str) -> tuple[float, float]:
+    """Lines and sectors that the L2 is asked for, by the mean copy of a warp."""
+    row, pitch, begins = SHAPES[shape]
+    lines, found = 512 // row, []
+    for copy in range(12):
+        at = copy * lines + 16 * LANE // row
+        targets, sources = at * pitch + 16 * LANE % row + begins, at * 128 + 16 * LANE % row
+        each = targets[None], sources[None], ALL
+        found.append((copy_asks(*each)[0], copy_fills(*each)[0]))
+    asked, sent = np.mean(found, axis=0)
+    return float(asked), float(sent)
+
+
+def flat(lines: int, asked: int, sent: int) -> np.ndarray:
+    """The rows of a copy of so many whole lines, as `flat` of `estimate` writes them."""
+    masks = [number for place in range(lines) for number in (place, 15)]
+    return np.array([0, 1, 0, 0, sent, asked, 0, 0, 0, 0, 0, lines, *masks], np.int64)
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_a_copy_holds_up_the_next_for_each_line_and_what_is_sent_again(shape: str) -> None:
+    asked, sent = asked_and_sent(shape)
+    own = max(16, 512 // SHAPES[shape][0])
+    counted = asked * MACHINE["copy_line"] + (sent - own) * MACHINE["copy_again"]
+    took = figure("issued", shape, "1", "1", warps=28) - figure("issued", shape, "1", "1", warps=8)
+    assert counted == pytest.approx(took / (20 * 12), rel=0.18)
+
+
+def test_what_a_copy_asks_for_is_read_from_its_rows() -> None:
+    state = new_state(1 << 17).view(np.recarray)[0]
+    state.accesses, state.lines = 0, 12
+    machine = np.array([MACHINE.get(name, 0.0) for name in NUMBERS])
+    begin_copy(flat(4, 8, 32), state, machine, np.array([0, 0, 0, 2]), 100)
+    again = (32 - 16) * MACHINE["copy_again"]
+    assert state.copy_free == pytest.approx(100 + 8 * MACHINE["copy_line"] + again)
+
+
+@pytest.mark.parametrize("warps", [1, 4])
+def test_an_access_to_shared_memory_waits_behind_copies_of_its_queue(warps: int) -> None:
+    """A sub-partition has a warp each: the copies of all of them go one after the other."""
+    copy = Line("LDGSTS.E.BYPASS.128", "[R1],[R2.64]", lines=32, asked=32, stall=2)
+    load = [Line("LDS", "R3,[R4]", write=0, cycles=1, floor=1), Line("FADD", "R3", waits=1)]
+    made = work([*[copy] * 8, *load], warps=warps)
+    waited = [
+        int(run(made, copy_line=each).stalls[len(load) + 7, Stall.SHORT_SCOREBOARD])
+        for each in (0.01, 1, 2)
+    ]
+    assert waited[0] < 0.4 * waited[1]
+    # The first copies of the eight are asked for before the load is issued.
+    assert (waited[2] - waited[1]) / warps == pytest.approx(7 * 32 * warps, rel=0.08)
+
+
+@pytest.mark.parametrize("shape", ["padded", "moved", "padded 64"])
+def test_sms_that_begin_in_step_get_the_same_lines_in_turn(shape: str) -> None:
+    _, sent = asked_and_sent(shape)
+    each = MACHINE["crowd_sector"] * sent / (512 // min(128, SHAPES[shape][0]))
+    alone = figure("ended", shape, "1", "1", warps=1)
+    took = figure("ended", shape, str(SMS), str(SMS), warps=1) - alone
+    assert each * SMS == pytest.approx(took, rel=0.07)
+    if shape == "padded":
+        for sms in (8, 33, 66):
+            fewer = figure("ended", shape, str(sms), str(sms), warps=1) - alone
+            assert each * sms == pytest.approx(fewer, rel=0.22)
+
+
+def test_lines_crowd_where_a_grid_begins_and_not_later() -> None:
+    state = new_state(1 << 17).view(np.recarray)[0]
+    state.accesses, state.lines = 0, 12
+    machine = np.array([MACHINE.get(name, 0.0) for name in NUMBERS])
+    machine[NUMBERS.index("crowd_sector")] = 100.0
+    latency = MACHINE["l2_latency"]
+    copy = flat(4, 8, 32)
+    assert state.crowd_until == NEVER
+    # Eight sectors of each line, for all SMs; then the next copy of this one's, behind them.
+    assert crowd(copy, state, machine, 6, 1000, 32, 0) == int(800 + latency)
+    assert crowd(copy, state, machine, 6, 1000, 32, 50) == int(1600 + latency)
+    assert crowd(copy, state, machine, 6, 1000, 32, 5000) == int(5000 + latency)
+    # Others, once the first ones are there, and SMs no longer in step.
+    assert crowd(copy, state, machine, 6, 9000, 32, 5000) == int(5000 + latency)
