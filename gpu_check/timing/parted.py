@@ -3,6 +3,7 @@
 A loop holds eight of the same. `one`: so many `lanes` execute additions that depend on each other,
 and the others jump over them. `both`: the others execute products instead. `leave`: lanes turn in
 a loop, 32 times at most; `lanes` is the number of groups that leave it, one in each last turn.
+`sync`: as `both`, but halfway all lanes wait for each other, wherever they are.
 `cycles`: of the SM for each warp's.
 """
 
@@ -32,14 +33,25 @@ _BODIES = {
             #pragma unroll 1
             for (int each = 0; each < last; ++each) asm volatile("{few}" : "+f"(v) : "f"(b));
         }}""",
+    "sync": """if (lane < lanes_of[{k}]) {{
+            asm volatile("{few}" : "+f"(v) : "f"(b)); __syncwarp();
+            asm volatile("{few}" : "+f"(v) : "f"(b));
+        }} else {{
+            asm volatile("{others}" : "+f"(v) : "f"(b)); __syncwarp();
+            asm volatile("{others}" : "+f"(v) : "f"(b));
+        }}""",
 }
-_PARTS = {"one": (0, 1, 16, 31, 32), "both": (0, 1, 16, 31, 32), "leave": (1, 2, 4, 8, 16, 32)}
+_SOME = (0, 1, 16, 31, 32)
+_PARTS = {"one": _SOME, "both": _SOME, "leave": (1, 2, 4, 8, 16, 32), "sync": _SOME}
 
 
 def parted_source(how: str) -> str:
     """Return CUDA source of a loop of eight of the same."""
     add, multiply = (f"{each}.rn.f32 %0, %0, %1; " for each in ("add", "mul"))
-    given = {"adds": add * _ADDS, "products": multiply * _ADDS, "few": add * (_ADDS // 4)}
+    given = {
+        "adds": add * _ADDS, "products": multiply * _ADDS, "few": add * (_ADDS // 4),
+        "others": multiply * (_ADDS // 4),
+    }  # fmt: skip
     body = [_BODIES[how].format(k=k, **given) for k in range(_EACH)]
     rest = "\n                                  const int* lanes, int turns"
     return timed_loop("parted", rest, _BEGIN, body)

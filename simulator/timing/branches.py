@@ -11,6 +11,7 @@ __all__ = ["resolve"]
 
 _BRANCH, _MEETS = NUMBERS.index("branch"), NUMBERS.index("meets")
 _GIVES_WAY, _YIELDS = NUMBERS.index("gives_way"), NUMBERS.index("yields")
+_COLLECTS = NUMBERS.index("collects")
 _MEETS_OTHERS, _CONVERGES = NUMBERS.index("meets_others"), NUMBERS.index("converges")
 
 
@@ -28,6 +29,8 @@ def resolve(code: Any, state: Any, machine: Any, warp: int, number: int, now: in
         ready += begin - now
         if gives_way:
             ready += int(machine[_GIVES_WAY])
+    if code[number].collects:
+        ready += int(machine[_COLLECTS])
     if code[number].meets:
         left_a_loop = after == number and code[number].meets > 1
         have_met = after == number + 1 or left_a_loop

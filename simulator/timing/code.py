@@ -82,6 +82,7 @@ def _code_array(instructions: tuple[WorkInstruction, ...], rates: Rates) -> NDAr
             "waits": bits.waits,
             "converges": name in ("BSSY", "BSYNC"),
             "gives_way": name == "YIELD",
+            "collects": name == "WARPSYNC" and "COLLECTIVE" in modifiers,
             "pipe": pipes[0] if pipes and kind in (Kind.PLAIN, Kind.PRODUCT) else -1,
             "other": pipes[1] if len(pipes) > 1 and kind == Kind.PLAIN else -1,
             "joint": name in _HALVES and len(pipes) > 1,

@@ -29,8 +29,8 @@ NUMBERS = (
     "constant_stays", "local_far", "local_stored", "dram_wait_written",
     "dram_wait_load", "dram_fetched", "kept_from", "kept_to", "kept_sector",
     "lg_own", "atom_asked", "atom_more", "atom_given",
-    "backlog", "meets", "meets_others", "converges", "gives_way", "yields", "local_latency",
-    "local_cycle",
+    "backlog", "meets", "meets_others", "converges", "gives_way", "yields", "collects",
+    "local_latency", "local_cycle",
 )  # fmt: skip
 """Names of the machine's numbers, in order: cycles, bytes per cycle, shares."""
 CARVEOUTS = (0, 8, 16, 32, 64, 100, 132, 164, 196, 228)

@@ -162,6 +162,7 @@ CODE = np.dtype(
         ("meets", np.int64),  # whether lanes meet at it: 1; 2: those that left a loop
         ("converges", np.int64),  # whether it says where lanes will meet, or lets them
         ("gives_way", np.int64),  # whether its lanes let others of the warp go on: YIELD
+        ("collects", np.int64),  # whether its lanes wait for others, which are elsewhere: WARPSYNC
         ("pipe", np.int64), ("other", np.int64),  # pipes that can execute it; -1: there is none
         ("joint", np.int64),  # whether it takes both of them
         ("is_fma", np.int64),  # whether they are pipes for products and sums
