@@ -280,6 +280,7 @@ PackagedTable = Literal[
     "h100_timed_twentythird", "h100_timed_twentythird_estimates",
     "h100_timed_twentyfourth", "h100_timed_twentyfourth_estimates",
     "h100_timed_twentyfifth", "h100_timed_twentyfifth_estimates",
+    "h100_timed_twentyseventh", "h100_timed_twentyseventh_estimates",
     "h100_timed_twentysixth", "h100_timed_twentysixth_estimates",
     "h100_uneven", "h100_unlike_blocks",
     "h100_tma", "h100_tpcs", "h100_traffic", "h100_transposes", "h100_turnover", "h100_turns",

@@ -44,6 +44,7 @@ SETS = {
     "twenty-first": "h100_timed_twentyfirst", "twenty-second": "h100_timed_twentysecond",
     "twenty-third": "h100_timed_twentythird", "twenty-fourth": "h100_timed_twentyfourth",
     "twenty-fifth": "h100_timed_twentyfifth", "twenty-sixth": "h100_timed_twentysixth",
+    "twenty-seventh": "h100_timed_twentyseventh",
 }  # fmt: skip
 """The recorded sets of launches in order, each with its table of `DATA`."""
 
