@@ -257,7 +257,8 @@ STATE = np.dtype(
         ("waiting", *_numbers(PARTITIONS)),
         ("pool_words", np.int64), ("pooled", np.int64), ("last_passed", np.int64),
         # When the next copy of 16 bytes per lane may ask for its lines. Lines that all SMs ask for
-        # in step, until when the L2 gives them to others, and until when SMs begin to be in step.
+        # in step, until when the L2 gives each of them to others, and when SMs are in step no more:
+        # what is first asked for later is no such line.
         ("copy_free", np.float64),
         ("crowd_line", *_numbers(CROWDED)), ("crowd_free", np.float64, (CROWDED,)),
         ("crowd_until", np.float64),
