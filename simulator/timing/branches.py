@@ -10,7 +10,7 @@ from simulator.timing.machine import NUMBERS
 __all__ = ["resolve"]
 
 _BRANCH, _MEETS = NUMBERS.index("branch"), NUMBERS.index("meets")
-_GIVES_WAY, _YIELDS = NUMBERS.index("gives_way"), NUMBERS.index("yields")
+_GIVES_WAY, _WAY_HELD = NUMBERS.index("gives_way"), NUMBERS.index("gives_way_held")
 _COLLECTS = NUMBERS.index("collects")
 _MEETS_OTHERS, _CONVERGES = NUMBERS.index("meets_others"), NUMBERS.index("converges")
 
@@ -25,7 +25,7 @@ def resolve(code: Any, state: Any, machine: Any, warp: int, number: int, now: in
     if code[number].converges or code[number].gives_way:
         partition, gives_way = state.partition[warp], code[number].gives_way
         begin = max(now, state.converging[partition])
-        state.converging[partition] = begin + int(machine[_YIELDS if gives_way else _CONVERGES])
+        state.converging[partition] = begin + int(machine[_WAY_HELD if gives_way else _CONVERGES])
         ready += begin - now
         if gives_way:
             ready += int(machine[_GIVES_WAY])

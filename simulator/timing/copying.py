@@ -15,7 +15,7 @@ from simulator.timing.kept import count_sectors
 from simulator.timing.machine import NUMBERS
 from simulator.timing.state import CROWDED, Kind
 
-__all__ = ["begin_copy", "crowd", "is_copy", "sectors_of"]
+__all__ = ["begin_copy", "crowd", "is_copy", "own_sectors"]
 
 _COPY = int(Kind.COPY)
 _COPY_LINE, _COPY_AGAIN = NUMBERS.index("copy_line"), NUMBERS.index("copy_again")
@@ -37,7 +37,7 @@ def begin_copy(trace: Any, state: Any, machine: Any, entry: Any, now: int) -> No
         if trace[at + 1]:
             sent, asked = trace[at + 4], trace[at + 5]
         else:
-            again = max(0, sent - sectors_of(trace, state, at))
+            again = max(0, sent - own_sectors(trace, state, at))
     cycles = asked * machine[_COPY_LINE] + again * machine[_COPY_AGAIN]
     state.copy_free = max(state.copy_free, float(now)) + cycles
 
@@ -46,13 +46,26 @@ def begin_copy(trace: Any, state: Any, machine: Any, entry: Any, now: int) -> No
 def crowd(
     trace: Any, state: Any, machine: Any, at: int, first: int, sent: int, now: int
 ) -> int:  # fmt: skip
-    """Return when an access has its lines, where all SMs ask for them when their grid begins.
+    """Return when all lines of a copy are there that the SMs of a chip ask for at the same time.
 
-    The L2 gives what is asked for again to one SM after the other, and what this one asks for next
-    waits. Later, SMs are no longer in step. Parameters: those of `begin_copy`, of one access, whose
-    first lane's line is `first`, and the sectors that the L2 sends for it.
+    The L2 gives such a line to one SM after the other, if sectors are asked for again. What this SM
+    asks for next waits, too. SMs are in step until the first of such lines are there: what is asked
+    for later does not crowd.
+
+    Parameters
+    ----------
+    trace, state, machine
+        Those of `simulate`.
+    at
+        Where the access to global memory is in the trace.
+    first
+        The line of its first lane.
+    sent
+        Sectors that the L2 sends for it.
+    now
+        The cycle.
     """
-    each = sent / sectors_of(trace, state, at) * machine[_CROWD]
+    each = sent / own_sectors(trace, state, at) * machine[_CROWD]
     done = float(now)
     for place in range(trace[at + 4], trace[at + 5]):
         line = first + trace[state.lines + 2 * place]
@@ -74,7 +87,7 @@ def crowd(
 
 
 @jit()
-def sectors_of(trace: Any, state: Any, at: int) -> int:
+def own_sectors(trace: Any, state: Any, at: int) -> int:
     """Return the sectors of an access to global memory."""
     found = 0
     for place in range(trace[at + 4], trace[at + 5]):

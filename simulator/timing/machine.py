@@ -29,7 +29,7 @@ NUMBERS = (
     "constant_stays", "local_far", "local_stored", "dram_wait_written",
     "dram_wait_load", "dram_fetched", "kept_from", "kept_to", "kept_sector",
     "lg_own", "atom_asked", "atom_more", "atom_given",
-    "backlog", "meets", "meets_others", "converges", "gives_way", "yields", "collects",
+    "backlog", "meets", "meets_others", "converges", "gives_way", "gives_way_held", "collects",
     "local_latency", "local_cycle",
 )  # fmt: skip
 """Names of the machine's numbers, in order: cycles, bytes per cycle, shares."""

@@ -6,7 +6,7 @@ from typing import Any
 
 from simulator.jit import jit
 from simulator.timing.constant_caches import read_table
-from simulator.timing.copying import crowd, sectors_of
+from simulator.timing.copying import crowd, own_sectors
 from simulator.timing.data_pipe import occupy, turned
 from simulator.timing.events import arrive, ask_phase, copy_tile
 from simulator.timing.far import OF_L2, access, from_l2, load_local, store_local
@@ -149,7 +149,7 @@ def ask(
                 held += trace[at + 2]
             # Sectors that go to two places of shared memory are sent twice, to this SM alone.
             is_sent = kind == _COPY and code[number].bypasses
-            again = sent - sectors_of(trace, state, at) if is_sent else 0
+            again = sent - own_sectors(trace, state, at) if is_sent else 0
             rate = machine[_OWN_RATE if again > 0 else _L2_RATE]
             bypasses = rate if code[number].bypasses else 0.0
             # What all blocks touch is the same for one that stands for another, and in the L2.

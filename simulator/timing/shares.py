@@ -15,7 +15,7 @@ from simulator.timing.footprint import SECTOR
 from simulator.timing.local_memory import local_shares
 from simulator.timing.machine import l1_bytes
 from simulator.timing.residency import Residency, residency, shared_residency
-from simulator.timing.sharing import kept_twice, l2_rate, read_together, readers
+from simulator.timing.sharing import in_common, kept_twice, l2_rate, read_together, readers
 from simulator.timing.work import Work
 
 __all__ = ["Held", "held_of", "numbers_of", "sms_of", "taking_turns"]
@@ -147,9 +147,6 @@ def numbers_of(work: Work, machine: Mapping[str, float], held: Held, sms: int) -
         most_of = work.blocks / sms - (blocks - 1)  # the part of the SMs that have most
         busy += machine["uneven"] * (1 - most_of) ** 2 * (fair - busy)
     others = work.blocks / blocks if is_one_wave else float(sms)
-    # Blocks that ran may have the same place on an axis, and no others share what they do.
-    axes = zip(work.grid, zip(*(each.block for each in work.traces), strict=True), strict=True)
-    alike = math.prod(size for size, places in axes if len(set(places)) == 1)
     draws = held.draws
     once, at_random = (1 - draws.part) * held.kept.lost * held.share, draws.part * draws.missed
     from_dram = once + at_random
@@ -166,7 +163,7 @@ def numbers_of(work: Work, machine: Mapping[str, float], held: Held, sms: int) -
         "atom_hot": hot_cycles(work, machine) / blocks,
         # Sectors of one SM stand for those of all, beside what the L2 holds.
         "kept_sector": SECTOR * others / held.l2_bytes if held.l2_bytes else 0.0,
-        "crowd_sector": machine["crowd_sector"] * others / alike,
+        "crowd_sector": machine["crowd_sector"] * others * in_common(work),
         **held.local,
     }
     # DRAM turns between reading and writing where it does both.

@@ -18,7 +18,7 @@ from simulator.timing.population import FEWEST
 from simulator.timing.traces import BlockTrace
 from simulator.timing.work import Work
 
-__all__ = ["kept_twice", "l2_rate", "read_at_once", "read_together", "readers"]
+__all__ = ["in_common", "kept_twice", "l2_rate", "read_at_once", "read_together", "readers"]
 
 _FARTHEST = 16
 """Blocks away on an axis of the grid, or by their numbers."""
@@ -73,6 +73,24 @@ def readers(work: Work, found: Footprint) -> float:
     stores = set(work.stores)
     asked = SECTOR * float(np.mean([len(_read(trace, stores)) for trace in work.traces]))
     return max(1.0, asked * work.blocks / max(found.reads, SECTOR))
+
+
+def in_common(work: Work) -> float:
+    """Return the part of the grid's blocks that touch what those that ran have in common.
+
+    Blocks that ran may all have the same place on an axis. Then blocks at other places are taken
+    to touch something else, unless a probe is there that touches it all, too.
+    """
+    part = 1.0
+    for axis, size in enumerate(work.grid):
+        places = {each.block[axis] for each in work.traces}
+        if len(places) > 1:
+            continue
+        elsewhere = (each for each in work.probes if each.block[axis] not in places)
+        touched = (each.sectors_of(each.touched) for each in elsewhere)
+        if not any(_held(work.common, sectors).all() for sectors in touched):
+            part /= size
+    return part
 
 
 def l2_rate(own: float, shared: float, part: float, reach: int) -> float:

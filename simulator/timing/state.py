@@ -55,7 +55,7 @@ MOST_ASKED = 256
 MOST_GONE = 512
 """Sectors on their way of which it is known when they are there, at most."""
 CROWDED = 4096
-"""Lines that all SMs ask for in step, at most: others, so many further, take their place."""
+"""Lines that are known to crowd, at most: of those so many apart, the last one."""
 GROUPS = 16
 CLUSTER_BARRIER = 16
 """Its number among a block's own."""
@@ -162,7 +162,7 @@ CODE = np.dtype(
         ("meets", np.int64),  # whether lanes meet at it: 1; 2: those that left a loop
         ("converges", np.int64),  # whether it says where lanes will meet, or lets them
         ("gives_way", np.int64),  # whether its lanes let others of the warp go on: YIELD
-        ("collects", np.int64),  # whether its lanes wait for others, which are elsewhere: WARPSYNC
+        ("collects", np.int64),  # whether lanes wait for others elsewhere: WARPSYNC.COLLECTIVE
         ("pipe", np.int64), ("other", np.int64),  # pipes that can execute it; -1: there is none
         ("joint", np.int64),  # whether it takes both of them
         ("is_fma", np.int64),  # whether they are pipes for products and sums
@@ -257,8 +257,7 @@ STATE = np.dtype(
         ("waiting", *_numbers(PARTITIONS)),
         ("pool_words", np.int64), ("pooled", np.int64), ("last_passed", np.int64),
         # When the next copy of 16 bytes per lane may ask for its lines. Lines that all SMs ask for
-        # in step, until when the L2 gives each of them to others, and when SMs are in step no more:
-        # what is first asked for later is no such line.
+        # at the same time: until when the L2 gives each to others, and when such lines first come.
         ("copy_free", np.float64),
         ("crowd_line", *_numbers(CROWDED)), ("crowd_free", np.float64, (CROWDED,)),
         ("crowd_until", np.float64),

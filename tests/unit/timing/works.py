@@ -42,6 +42,8 @@ class Line:
     read: int | None = None
     asked: int = 0
     """Lines that a copy of 16 bytes per lane asks the L2 for."""
+    sent: int = 0
+    """Sectors that the L2 sends for it; 0: as many as it has lines."""
 
 
 def exits() -> Line:
@@ -80,7 +82,9 @@ def work(
         is_shared=touched == 0,
         cycles=np.array([line.cycles for _, line in numbered], dtype=np.int64),
         floor=np.array([line.floor for _, line in numbered], dtype=np.int64),
-        sectors=np.array([line.places or line.lines for _, line in numbered], dtype=np.int64),
+        sectors=np.array(
+            [line.sent or line.places or line.lines for _, line in numbered], dtype=np.int64
+        ),
         bytes=np.full(len(numbered), 128, dtype=np.int64) * (touched > 0),
         line_begin=begin,
         line=np.concatenate([np.arange(count) for count in [0, *touched]]).astype(np.int64),
