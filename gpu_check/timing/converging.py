@@ -2,8 +2,8 @@
 
 As in `banks`, a compiled loop gets other machine code. Letters name its instructions: S is a BSSY,
 Y the BSYNC that it speaks of, B a branch to the next instruction, F an FFMA of RZ; "*4": so many. W
-is a YIELD, by which lanes give way to others of their warp.
-All lanes go the same way. `warps_N`: cycles of a sub-partition per pattern, with N warps, for each.
+is a YIELD, by which lanes give way to others of their warp. All lanes go the same way. `warps_N`:
+cycles of a sub-partition per pattern, with N warps, for each.
 """
 
 from __future__ import annotations

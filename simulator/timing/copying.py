@@ -44,7 +44,7 @@ def begin_copy(trace: Any, state: Any, machine: Any, entry: Any, now: int) -> No
 
 @jit()
 def crowd(
-    trace: Any, state: Any, machine: Any, at: int, first: int, sent: int, now: int
+    trace: Any, state: Any, machine: Any, at: int, first: int, often: float, now: int
 ) -> int:  # fmt: skip
     """Return when all lines of a copy are there that the SMs of a chip ask for at the same time.
 
@@ -60,12 +60,12 @@ def crowd(
         Where the access to global memory is in the trace.
     first
         The line of its first lane.
-    sent
-        Sectors that the L2 sends for it.
+    often
+        How often the L2 sends each of its sectors, on average.
     now
         The cycle.
     """
-    each = sent / own_sectors(trace, state, at) * machine[_CROWD]
+    each = often * machine[_CROWD]
     done = float(now)
     for place in range(trace[at + 4], trace[at + 5]):
         line = first + trace[state.lines + 2 * place]

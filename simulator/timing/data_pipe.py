@@ -3,10 +3,9 @@
 It serves two accesses side by side, each at half the rate, and no two of one warp. Nor does it
 serve a shuffle beside an access of its warp: results come in order
 (gpu_check/data/h100_in_order.csv). Of those in the pool it looks at the four that came first: one
-that has to wait lets others by. Behind
-a barrier that opened, or a fence, no access begins before all that came before it are done,
-whosever they are; no load of global memory before the lines of all older ones are looked up
-(h100_overtaking.csv, h100_barrier_loops.csv).
+that has to wait lets others by. Behind a barrier that opened, or a fence, no access begins before
+all that came before it are done, whosever they are; no load of global memory before the lines of
+all older ones are looked up (h100_overtaking.csv, h100_barrier_loops.csv).
 """
 
 from __future__ import annotations

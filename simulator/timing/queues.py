@@ -6,7 +6,7 @@ from typing import Any
 
 from simulator.jit import jit
 from simulator.timing.constant_caches import read_table
-from simulator.timing.copying import crowd, own_sectors
+from simulator.timing.copying import crowd, is_copy, own_sectors
 from simulator.timing.data_pipe import occupy, turned
 from simulator.timing.events import arrive, ask_phase, copy_tile
 from simulator.timing.far import OF_L2, access, from_l2, load_local, store_local
@@ -143,13 +143,14 @@ def ask(
             else:
                 extra += trace[at + 5]
         else:
-            if kind == _COPY and code[number].bypasses:  # L1 looks its lines up, and no more
+            own = again = 0
+            if is_copy(code, number):  # L1 looks its lines up, and no more
                 held += -(-(trace[at + 5] - trace[at + 4]) // _TAG_BANKS)
+                # Sectors that go to two places of shared memory are sent twice, to this SM alone.
+                own = own_sectors(trace, state, at)
+                again = sent - own
             else:
                 held += trace[at + 2]
-            # Sectors that go to two places of shared memory are sent twice, to this SM alone.
-            is_sent = kind == _COPY and code[number].bypasses
-            again = sent - own_sectors(trace, state, at) if is_sent else 0
             rate = machine[_OWN_RATE if again > 0 else _L2_RATE]
             bypasses = rate if code[number].bypasses else 0.0
             # What all blocks touch is the same for one that stands for another, and in the L2.
@@ -169,7 +170,7 @@ def ask(
                     )
                     there = max(there, more)
                 if of == COMMON:
-                    there = max(there, crowd(trace, state, machine, at, first, sent, now))
+                    there = max(there, crowd(trace, state, machine, at, first, sent / own, now))
             done = max(done, there + (code[number].latency if kind in (_LOAD, _ATOMIC) else 0))
     if code[number].adu > 0 and sent > 1:  # lanes read so many words of a constant bank
         state.adu_free += code[number].adu * (sent - 1)
@@ -201,8 +202,7 @@ def send(
     if kind in (_SHARED, _STORE):
         held = max(held, 1)
     if held:
-        copies = kind == _COPY and code[number].bypasses > 0
-        held += turned(state, machine, kind == _SHARED, False, copies, idle)
+        held += turned(state, machine, kind == _SHARED, False, is_copy(code, number), idle)
     if kind == _FORGET:
         state.valid[:, :] = 0
     state.counts[2] += held

@@ -82,9 +82,11 @@ def in_common(work: Work) -> float:
     to touch something else, unless a probe is there that touches it all, too.
     """
     part = 1.0
+    if not len(work.common):
+        return part
     for axis, size in enumerate(work.grid):
         places = {each.block[axis] for each in work.traces}
-        if len(places) > 1:
+        if size == 1 or len(places) > 1:
             continue
         elsewhere = (each for each in work.probes if each.block[axis] not in places)
         touched = (each.sectors_of(each.touched) for each in elsewhere)

@@ -104,11 +104,11 @@ def test_lines_crowd_where_a_grid_begins_and_not_later() -> None:
     copy = flat(4, 8, 32)
     assert state.crowd_until == NEVER
     # Eight sectors of each line, for all SMs; then the next copy of this one's, behind them.
-    assert crowd(copy, state, machine, 6, 1000, 32, 0) == int(800 + latency)
-    assert crowd(copy, state, machine, 6, 1000, 32, 50) == int(1600 + latency)
-    assert crowd(copy, state, machine, 6, 1000, 32, 5000) == int(5000 + latency)
+    assert crowd(copy, state, machine, 6, 1000, 2.0, 0) == int(800 + latency)
+    assert crowd(copy, state, machine, 6, 1000, 2.0, 50) == int(1600 + latency)
+    assert crowd(copy, state, machine, 6, 1000, 2.0, 5000) == int(5000 + latency)
     # Others, once the first ones are there, and SMs no longer in step.
-    assert crowd(copy, state, machine, 6, 9000, 32, 5000) == int(5000 + latency)
+    assert crowd(copy, state, machine, 6, 9000, 2.0, 5000) == int(5000 + latency)
 
 
 def launch(apart: int, blocks: int = 4) -> Work:
@@ -130,9 +130,7 @@ def test_what_all_blocks_copy_comes_later_and_what_each_copies_does_not() -> Non
 def test_blocks_elsewhere_share_what_a_probe_there_touches() -> None:
     """Blocks that ran all lie at one place of an axis, as those of one SM may."""
     shared, own = launch(apart=0), launch(apart=1 << 20)
-    traces = tuple(
-        replace(each, block=(0, y, 0)) for y, each in enumerate(shared.traces)
-    )  # fmt: skip
+    traces = tuple(replace(each, block=(0, y, 0)) for y, each in enumerate(shared.traces))
     made = replace(shared, grid=(3, 4, 1), traces=traces)
     assert in_common(of_much(made)) == pytest.approx(1 / 3)
     touches_it, touches_none = (

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -64,35 +63,33 @@ def work(
         )
         for place, line in enumerate(lines)
     )  # fmt: skip
-    numbered = [
-        (place, line)
-        for place, line in enumerate(body)
-        for _ in range(1 + (line.asked > 0))
-        if line.cycles or line.lines or line.places or line.table
-    ]
     # Of a copy, what it does to shared memory comes first.
-    is_first = [each != before for before, each in pairwise([(-1, None), *numbered])]
+    numbered = [
+        (place, line, is_shared)
+        for place, line in enumerate(body)
+        if line.cycles or line.lines or line.places or line.table
+        for is_shared in ((True, False) if line.asked else (not line.lines,))
+    ]
     touched = np.array(
-        [0 if line.asked and first else line.lines
-         for (_, line), first in zip(numbered, is_first, strict=True)], dtype=np.int64
-    )  # fmt: skip
+        [0 if is_shared else line.lines for _, line, is_shared in numbered], dtype=np.int64
+    )
     begin = np.concatenate([[0], np.cumsum(touched)]).astype(np.int64)
     rows = AccessRows(
-        number=np.array([place for place, _ in numbered], dtype=np.int64),
-        is_shared=touched == 0,
-        cycles=np.array([line.cycles for _, line in numbered], dtype=np.int64),
-        floor=np.array([line.floor for _, line in numbered], dtype=np.int64),
+        number=np.array([place for place, _, _ in numbered], dtype=np.int64),
+        is_shared=np.array([is_shared for _, _, is_shared in numbered], dtype=np.bool_),
+        cycles=np.array([line.cycles for _, line, _ in numbered], dtype=np.int64),
+        floor=np.array([line.floor for _, line, _ in numbered], dtype=np.int64),
         sectors=np.array(
-            [line.sent or line.places or line.lines for _, line in numbered], dtype=np.int64
+            [line.sent or line.places or line.lines for _, line, _ in numbered], dtype=np.int64
         ),
         bytes=np.full(len(numbered), 128, dtype=np.int64) * (touched > 0),
         line_begin=begin,
         line=np.concatenate([np.arange(count) for count in [0, *touched]]).astype(np.int64),
         mask=np.ones(int(touched.sum()), dtype=np.int64),
-        table=np.array([line.table + 4096 * (line.table > 0) for _, line in numbered], np.int64)
+        table=np.array([line.table + 4096 * (line.table > 0) for _, line, _ in numbered], np.int64)
         if any(line.table for line in body)
         else None,
-        asked=np.array([line.asked for _, line in numbered], np.int64)
+        asked=np.array([line.asked for _, line, _ in numbered], np.int64)
         if any(line.asked for line in body)
         else None,
     )  # fmt: skip
