@@ -28,6 +28,7 @@ from gpu_check.timing.converging import measure_converging
 from gpu_check.timing.copying import measure_copying
 from gpu_check.timing.delays import measure_delays
 from gpu_check.timing.dispatching import measure_dispatch
+from gpu_check.timing.distances import measure_distances
 from gpu_check.timing.doubles import measure_doubles
 from gpu_check.timing.fences import measure_fences
 from gpu_check.timing.fences_beside import measure_fences_beside
@@ -41,6 +42,7 @@ from gpu_check.timing.frequencies import measure_frequencies
 from gpu_check.timing.gathers import measure_gathers
 from gpu_check.timing.gathers_beside import measure_gathers_beside
 from gpu_check.timing.handed_out import measure_handed_out
+from gpu_check.timing.hot_lines import measure_hot_lines
 from gpu_check.timing.in_place import measure_in_place
 from gpu_check.timing.in_turn import measure_in_turn
 from gpu_check.timing.issue_slots import measure_issue_slots
@@ -96,6 +98,7 @@ from gpu_check.timing.uneven import measure_uneven
 from gpu_check.timing.unlike_blocks import measure_first_places, measure_unlike_blocks
 from gpu_check.timing.waits import measure_waits
 from gpu_check.timing.waves import measure_waves
+from gpu_check.timing.wide_products import measure_wide_products
 from gpu_check.timing.windows import measure_windows
 
 _TABLES: dict[str, Callable[[], list[dict[str, Any]]]] = {
@@ -133,11 +136,13 @@ _TABLES: dict[str, Callable[[], list[dict[str, Any]]]] = {
     "constants": measure_constants,
     "transposes": measure_transposes,
     "dispatch": measure_dispatch,
+    "distances": measure_distances,
     "doubles": measure_doubles,
     "aside": measure_aside,
     "matches": measure_matches,
     "mainloops": measure_mainloops,
     "handed_out": measure_handed_out,
+    "hot_lines": measure_hot_lines,
     "first_places": measure_first_places,
     "unlike_blocks": measure_unlike_blocks,
     "delays": measure_delays,
@@ -171,6 +176,7 @@ _TABLES: dict[str, Callable[[], list[dict[str, Any]]]] = {
     "in_turn": measure_in_turn,
     "store_parts": measure_store_parts,
     "first_warps": measure_first_warps,
+    "wide_products": measure_wide_products,
     "parted": measure_parted,
     "partitions": measure_partitions,
     "overtaking": measure_overtaking,

@@ -19,7 +19,15 @@ from gpu_check.device import open_gpu
 from gpu_check.hopper.runner import compiled
 from gpu_check.timing.banks import banks_source, issued
 
-__all__ = ["DISPATCHED", "dispatched", "kinds", "measure_dispatch", "templates_source"]
+__all__ = [
+    "DISPATCHED",
+    "dispatched",
+    "has_third",
+    "kinds",
+    "loop_places",
+    "measure_dispatch",
+    "templates_source",
+]
 
 _NONE = 255
 _OPCODES = {
@@ -119,7 +127,7 @@ def kinds(image: bytes) -> dict[str, tuple[int, int]]:
 def dispatched(image: bytes, forms: dict[str, tuple[int, int]], pattern: tuple[str, ...]) -> bytes:
     """Return a cubin whose loop has the instructions of a pattern in place of its FFMAs."""
     words = np.frombuffer(image[: len(image) // 8 * 8], dtype="<u8").copy()
-    at = _loop(words)
+    at = loop_places(words)
     every = sorted({int(words[k] >> shift & 0xFF) for k in at for shift in (16, 24, 32)})
     pairs = [r for r in every if r % 2 == 0 and r + 1 in every]
     sources, targets = pairs[: len(pairs) // 2], cycle(pairs[len(pairs) // 2 :])
@@ -132,7 +140,7 @@ def dispatched(image: bytes, forms: dict[str, tuple[int, int]], pattern: tuple[s
         if name == "DFMA":
             b = second
         elif name != "IMAD.WIDE":
-            c = first if low_has_third(name) else high & 0xFF if name in _OTHERS else _NONE
+            c = first if has_third(name) else high & 0xFF if name in _OTHERS else _NONE
         if alone:
             c = _NONE
         if name == "HADD2.F32":  # it adds to zero
@@ -143,12 +151,12 @@ def dispatched(image: bytes, forms: dict[str, tuple[int, int]], pattern: tuple[s
     return words.tobytes() + image[len(words) * 8 :]
 
 
-def low_has_third(name: str) -> bool:
+def has_third(name: str) -> bool:
     """Whether an instruction has a third source."""
     return name in ("FFMA", "IMAD", "IADD3", "HFMA2", "HFMA2.MMA", "PRMT", "SHF")
 
 
-def _loop(words: NDArray[np.uint64]) -> list[int]:
+def loop_places(words: NDArray[np.uint64]) -> list[int]:
     """Return where the FFMAs of the loop are."""
     at = [k for k in range(len(words) - 1) if words[k] & 0xFFFF == 0x7223]
     return [k for k in at if k + 2 in at or k - 2 in at]

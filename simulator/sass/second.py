@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from simulator.errors import ExecutionError
+from simulator.sass.run.lengths import WarpLengths
 from simulator.sass.run.tracing import Tracer, block_trace
 from simulator.timing.unlike import UNLIKE
 from simulator.timing.work import writes_global
@@ -84,6 +85,18 @@ class SecondLaunch:
             return self._taken(anew.noting(blocks, self.tracers))
         each = self._taken(anew.noting([*blocks, *blocks], self.tracers))
         return each[len(each) // 2 :]
+
+    def longest_warps(self, blocks: list[Dim3]) -> list[int]:
+        """Run blocks of a grid without clusters; the instructions of each one's longest warp."""
+        lengths = WarpLengths(self.launch.code.lengths)
+        turns = 2 if self.twice and self.left is None else 1
+        if self.left is None:
+            launch = self.launch.anew()
+        else:
+            launch = self.left
+            launch.spent = 0
+        found = [lengths.take() for _ in launch.noting(turns * blocks, [lengths])]
+        return found[-len(blocks) :]
 
     def give_up(self, error: ExecutionError) -> None:
         """Trace the first launch from now on, since the second one fails."""

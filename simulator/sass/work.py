@@ -32,6 +32,8 @@ _RATIOS = (1.0, 1.6180339887498949, 1.32471795724474603, 1.22074408460575947)
 """By the axes of a grid: of x to the power of axes + 1 = x + 1 the solution."""
 _MOST_INSTRUCTIONS = 2_000_000
 """Of warps, in samples: few large blocks are enough."""
+_MOST_OF_ALL = 20_000_000
+"""Of warps, in a grid all of whose blocks run: a second or two."""
 
 
 def make_work(launch: GridRun, chip: Chip) -> Work:
@@ -57,6 +59,9 @@ def make_work(launch: GridRun, chip: Chip) -> Work:
             raise
         second.give_up(error)
         found, probed = _traced(launch, second, firsts)
+    longest = []
+    if prod(launch.grid) <= resident * (chip.multiprocessors or 1):
+        longest = _longest(launch, second, found)
     steps, rows = tracer.tables()
     return Work(
         kernel=kernel.name,
@@ -77,6 +82,7 @@ def make_work(launch: GridRun, chip: Chip) -> Work:
         ),
         traces=tuple(block_trace(block, steps, rows, did) for block, did in found),
         probes=tuple(block_trace(block, steps, rows, did) for block, did in probed),
+        longest=tuple(block_trace(block, steps, rows, did) for block, did in longest),
         notes=second.notes,
     )  # fmt: skip
 
@@ -95,6 +101,27 @@ def _traced(
         ):
             found += second.run(_more_blocks(launch, firsts, fmean(steps)))
     return found, probed
+
+
+def _longest(
+    launch: GridRun, second: SecondLaunch, found: list[tuple[Dim3, Did]]
+) -> list[tuple[Dim3, Did]]:
+    """Return the block of a small grid with the longest warp, if that is rare: none that ran is so.
+
+    Where all blocks begin at once, the grid lasts as long as it does.
+    """
+    ran = second.traces(found)
+    others = [block for block in launch.every() if block not in {trace.block for trace in ran}]
+    work = fmean([trace.instructions for trace in ran]) * prod(launch.grid)
+    if prod(launch.cluster) > 1 or not others or work > _MOST_OF_ALL:
+        return []
+    usual = (1 + UNLIKE) * max(trace.longest_warp for trace in ran)
+    lengths = second.longest_warps(others)
+    if max(lengths) <= usual:
+        return []
+    longest = second.run([others[lengths.index(max(lengths))]])
+    # It may not be so once more: it was the last one that came, and added what all had found.
+    return longest if second.traces(longest)[0].longest_warp > usual else []
 
 
 def _resident(launch: GridRun, chip: Chip) -> int:

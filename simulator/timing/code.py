@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from simulator.timing.factors import factors_made, in_parts
 from simulator.timing.local_memory import local_sectors, words_of
 from simulator.timing.pipes import product_cycles
 from simulator.timing.rates import Rates
@@ -61,7 +62,7 @@ def _code_array(instructions: tuple[WorkInstruction, ...], rates: Rates) -> NDAr
     """Return what `code_arrays` does."""
     rows = []
     behind_loops = _behind_loops(instructions)
-    for each in instructions:
+    for place, each in enumerate(instructions):
         name, *modifiers = each.opcode.split(".")
         rate, bits = rates[each.opcode], each.control
         is_uniform = name == "S2R" and each.operands.split(",")[-1] in _UNIFORM
@@ -98,6 +99,8 @@ def _code_array(instructions: tuple[WorkInstruction, ...], rates: Rates) -> NDAr
             "puts": _puts(name, modifiers),
             "sectors": local_sectors(each),
             "port": _port(each),
+            "parts": in_parts(each),
+            "factor": factors_made(instructions, place),
             "aside": is_uniform or (kind == Kind.QUEUED and name not in (*_OF_LSU, "SYNCS")),
             "constant": "c[" in each.operands,
             "table": table_line(each.operands),
@@ -266,7 +269,7 @@ def _port(instruction: WorkInstruction) -> int:
     name, *modifiers = instruction.opcode.split(".")
     if name == "HFMA2" and "MMA" in modifiers:
         return 1
-    if name != "IMAD" or modifiers[:1] not in (["WIDE"], ["HI"]):
+    if not in_parts(instruction):
         return 0
     adds = modifiers[0] == "WIDE" and _REGISTER.search(instruction.operands.split(",")[-1])
     return 3 if adds else 2

@@ -116,7 +116,19 @@ def estimate(
     most = most_to_do(work, sms) if is_unlike(work) else None
     if most is not None:  # it ends last, with as much of the L2 as the mean one
         active = max(active, float(run_sm(work, chip, numbers, most, without=without).cycles))
+    if work.longest:
+        active = max(active, _with_longest(work, chip, numbers, blocks, without))
     return Estimate(active, run, blocks)
+
+
+def _with_longest(
+    work: Work, chip: Chip, numbers: Mapping[str, float], blocks: int, without: bool
+) -> float:
+    """Return the cycles of the SM that has the block with the longest warp, beside others."""
+    among = replace(work, traces=(*work.traces, *work.longest))
+    plan = np.arange(blocks) % len(work.traces)
+    plan[0] = len(work.traces)
+    return float(run_sm(among, chip, numbers, plan, without=without).cycles)
 
 
 def _last_sm(

@@ -44,7 +44,7 @@ _MEMORY, _MOST_LOAD = NUMBERS.index("load_memory"), NUMBERS.index("load_most")
 _STORE_JOINS = NUMBERS.index("store_joins")
 _STORE_REQUEST, _STORE_LINE = NUMBERS.index("store_request"), NUMBERS.index("store_line")
 _LOCAL_STORED, _LOCAL_FAR = NUMBERS.index("local_stored"), NUMBERS.index("local_far")
-_LOCAL_MISSED = NUMBERS.index("local_missed")
+_LOCAL_MISSED, _LOCAL_LAST = NUMBERS.index("local_missed"), NUMBERS.index("local_last")
 _ATOM_HOT = NUMBERS.index("atom_hot")
 _ATOM_ASKED, _ATOM_MORE = NUMBERS.index("atom_asked"), NUMBERS.index("atom_more")
 _ATOM_PACKET, _ATOM_GIVEN = NUMBERS.index("atom_packet"), NUMBERS.index("atom_given")
@@ -307,13 +307,20 @@ def load_local(state: Any, machine: Any, words: int, lines: int, sectors: int, n
 def store_local(
     state: Any, machine: Any, lines: int, sectors: int, is_whole: bool, now: int
 ) -> None:
-    """Store sectors of local memory that lie in so many lines (h100_local_memory.csv)."""
-    share = machine[_LOCAL_STORED]
+    """Store sectors of local memory that lie in so many lines (h100_local_memory.csv).
+
+    The slowest SM is slower by these than by other stores (h100_local_sweeps.csv).
+    """
+    share, more = machine[_LOCAL_STORED], machine[_LOCAL_LAST] - 1
     for line in range(lines):
         each = sectors // lines + (line < sectors % lines)
+        busy = max(state.free[OF_STORES], float(now))
         to_l2(state, machine, each, each, share, is_whole, now)
         if not is_whole:
             _goes_in_part(state, machine, each, now)
+        late = more * (state.free[OF_STORES] - busy)
+        state.free[OF_STORES] += late
+        _depart(state, late, now)
 
 
 @jit()

@@ -186,13 +186,13 @@ def footprint(
             groups[kind] = [_moved_together(one, order, grid, parts[kind]) for one in some]
     all_of = {kind: joined(parts[kind], likely[kind]) for kind in (False, True)}
     writes = joined(all_of[True], {(): [one for each in irregular[True] for one in each.blocks]})
-    reads: Parts = {(): [one for each in irregular[False] for one in each.blocks]}
+    foreign = _foreign(irregular[False], irregular[True])
     found, apart = {}, _apart(places, grid)
     for kind in (False, True):
         known = united(parts[kind])
         more = united(all_of[kind]) - known if likely[kind] else 0
         drawn = [
-            _drawn(one, apart, prod(grid), all_of[kind], writes, reads) for one in groups[kind]
+            _drawn(one, apart, prod(grid), all_of[kind], writes, foreign) for one in groups[kind]
         ]
         found[kind] = known, more, drawn
     (read, likely_read, drawn_read), (touched, likely_written, drawn_written) = found.values()
@@ -315,6 +315,17 @@ def _groups(irregular: Iterable[_Irregular]) -> list[_Irregular]:
     return found
 
 
+def _foreign(loads: Sequence[_Irregular], stores: Sequence[_Irregular]) -> Parts:
+    """Return the sectors that blocks read, by instructions without a rule, and do not write."""
+    none, found = np.zeros(0, np.int64), []
+    for at in range(max((len(each.blocks) for each in loads), default=0)):
+        read, written = (
+            np.concatenate([none, *(each.blocks[at] for each in some)]) for some in (loads, stores)
+        )
+        found.append(read[~np.isin(read, written)])
+    return {(): found}
+
+
 def _moved_together(
     group: _Irregular, places: Sequence[Dim3], grid: Dim3, parts: Parts
 ) -> _Irregular:
@@ -346,18 +357,19 @@ def _apart(places: Sequence[Dim3], grid: Dim3) -> list[int]:
 
 def _drawn(
     group: _Irregular, apart: Sequence[int], count: int, regular: Parts, writes: Parts,
-    reads: Parts,
+    foreign: Parts,
 ) -> _Likely:  # fmt: skip
     """Return what the grid is likely to touch of what a group touches.
 
     What blocks side by side have in common does not tell what others have (`apart`). What is
-    written and not read (`reads`: what others of its kind read), two blocks write seldom. Beside
-    what is known of a group, it is no more than lies between the first and the last sector; of
-    these, other instructions may touch a part of which the rule is known (`regular`).
+    written, and read by none but the block that writes it (`foreign`: what blocks read and do not
+    write), two blocks write seldom. Beside what is known of a group, it is no more than lies
+    between the first and the last sector; of these, other instructions may touch a part of which
+    the rule is known (`regular`).
     """
     union = distinct(np.concatenate(group.blocks))
     changed = overlap(union, writes)
-    is_own = changed == len(union) and not overlap(union, reads)
+    is_own = changed == len(union) and not overlap(union, foreign)
     of = {
         every: population([distinct(group.blocks[at] // every) for at in apart], count, is_own)
         for every in (1, _PAIR, _LINE)

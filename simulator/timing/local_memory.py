@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from simulator.law.chips import Chip
 from simulator.timing.machine import l1_bytes
-from simulator.timing.rates import between
+from simulator.timing.rates import between, table
 from simulator.timing.work import Work, WorkInstruction
 
 __all__ = [
@@ -99,12 +99,13 @@ def local_shares(work: Work, chip: Chip, sms: int) -> dict[str, float]:
     """Return shares of what is accessed of local memory, by the names of the machine's numbers.
 
     `local_missed`: of what is loaded, what L1 does not hold. `local_far`: of that, what DRAM has.
-    `local_stored`: of what is stored, what goes on to DRAM. By straight lines between what was
-    measured: how large it is, how often it is passed over, and which share is written. Beside them
-    the bytes that DRAM moves so for the grid: `far_read` and `far_written`.
+    `local_stored`: of what is stored, what goes on to DRAM. `local_last`: the time that stores of
+    the slowest SM take beside the mean one's, where all begin at once. By straight lines between
+    what was measured: how large it is, how often it is passed over, and which share is written.
+    Beside them the bytes that DRAM moves so for the grid: `far_read` and `far_written`.
     """
     names = ("local_missed", "local_far", "local_stored", "far_read", "far_written")
-    found = dict.fromkeys(names, 0.0)
+    found = dict.fromkeys(names, 0.0) | {"local_last": 1.0}
     words = frame_words(work.instructions)
     words = min(words, touched_words(work) or words)
     loaded, stored = (
@@ -123,6 +124,9 @@ def local_shares(work: Work, chip: Chip, sms: int) -> dict[str, float]:
     near = l1_bytes(work.shared_bytes, work.resident, work.warps)
     held = between("local_near", "passes", passes, "size", size / near)
     found["local_missed"] = 1 - held["held"]
+    rows = table("local_last")
+    sizes, lasts = ([float(row[name]) for row in rows] for name in ("size", "last"))
+    found["local_last"] = float(np.interp(size / near, sizes, lasts))
     if chip.l2_bytes:
         written = stored / (loaded + stored)
         far = between("local_far", "written", written, "share", size * used / chip.l2_bytes)

@@ -21,7 +21,7 @@ NUMBERS = (
     "local_missed", "launch_warp", "warp_begins", "fence_gpu", "fence_sys", "fence_interval",
     "fence_more", "store_asked", "store_read", "l2_own", "neighbour_async", "dram_stored",
     "shared_warp", "shared_ahead", "shared_drained",
-    "pool_room", "pool_words", "copy_line", "copy_again", "crowd_sector",
+    "pool_room", "pool_words", "copy_line", "copy_again", "crowd_sector", "hot_rate",
     "constant_word", "crossed", "dram_holds", "l2_spread", "dram_spread",
     "store_line", "data_turn", "data_missed", "load_memory", "load_most",
     "aside_room", "far_latency", "store_joins", "data_copied", "data_idle",
@@ -30,7 +30,8 @@ NUMBERS = (
     "dram_wait_load", "dram_fetched", "kept_from", "kept_to", "kept_sector",
     "lg_own", "atom_asked", "atom_more", "atom_given",
     "backlog", "meets", "meets_others", "converges", "gives_way", "gives_way_held", "collects",
-    "local_latency", "local_cycle",
+    "local_latency", "local_cycle", "local_last",
+    "second_part", "fresh_factor",
 )  # fmt: skip
 """Names of the machine's numbers, in order: cycles, bytes per cycle, shares."""
 CARVEOUTS = (0, 8, 16, 32, 64, 100, 132, 164, 196, 228)

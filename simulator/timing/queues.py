@@ -21,7 +21,7 @@ _REQUEST, _L2_RATE = NUMBERS.index("request"), NUMBERS.index("l2_rate")
 _CONSTANT_WORD = NUMBERS.index("constant_word")
 _READ, _DRAM_SHARE = NUMBERS.index("read_latency"), NUMBERS.index("dram_share")
 _ASYNC = NUMBERS.index("neighbour_async")
-_OWN_RATE = NUMBERS.index("l2_own")
+_OWN_RATE, _HOT_RATE = NUMBERS.index("l2_own"), NUMBERS.index("hot_rate")
 _SERVED = NUMBERS.index("shared_warp")
 _LOCAL_LATENCY = NUMBERS.index("local_latency")
 
@@ -151,11 +151,13 @@ def ask(
                 again = sent - own
             else:
                 held += trace[at + 2]
-            rate = machine[_OWN_RATE if again > 0 else _L2_RATE]
-            bypasses = rate if code[number].bypasses else 0.0
             # What all blocks touch is the same for one that stands for another, and in the L2.
             first = trace[state.bases + base]
             of = COMMON if first < 0 else share
+            rate = machine[_L2_RATE]
+            if again > 0:
+                rate = machine[_HOT_RATE if first < 0 else _OWN_RATE]
+            bypasses = rate if code[number].bypasses else 0.0
             first = ~first if first < 0 else first + state.apart[warp]
             busy = state.free[OF_L2]
             there = access(trace, state, machine, code[number], at, first, bypasses, of, now)

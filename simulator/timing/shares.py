@@ -174,6 +174,9 @@ def numbers_of(work: Work, machine: Mapping[str, float], held: Held, sms: int) -
     numbers["dram_wait_written"] *= held.written
     # In one wave no SM does the work of another: the slowest one is the last.
     slow = machine["slowest_sm"] if is_one_wave else 1.0
+    numbers["l2_latency"] += machine["l2_farther"] * is_one_wave
+    last = numbers["local_last"] if is_one_wave else 1.0
+    numbers["local_last"] = max(1.0, last / slow)  # beside what it has of all stores
     if is_one_wave and from_dram:  # of streams; it is as much as ever for what is read at random
         wave, more = machine["dram_holds_wave"], at_random / from_dram
         numbers["dram_holds"] = wave + (machine["dram_holds"] - wave) * more
@@ -187,6 +190,11 @@ def numbers_of(work: Work, machine: Mapping[str, float], held: Held, sms: int) -
         ("store_rate", machine["store_alone"], stored_fair),
     ):  # fmt: skip
         numbers[name] = min(limit, numbers[name] / part / slow)
+    # Few lines that all SMs ask for again: each goes to one of them after the other.
+    hot = numbers["l2_own"]
+    if numbers["crowd_sector"] and len(work.copied_in_common):
+        hot = min(hot, SECTOR * len(work.copied_in_common) / numbers["crowd_sector"])
+    numbers["hot_rate"] = hot
     apart = 1 - held.together
     tma_rate = 1 / (apart / machine["tma_own"] + held.together / machine["tma_shared"])
     if math.prod(work.cluster) > 1:  # how fast tiles come to several blocks was not measured

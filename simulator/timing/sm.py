@@ -16,6 +16,7 @@ from simulator.timing.choosing import choose, enter, pipe_of
 from simulator.timing.data_pipe import fence_off
 from simulator.timing.dispatch import dispatch
 from simulator.timing.events import expect, next_event
+from simulator.timing.factors import dispatched
 from simulator.timing.far import OF_ATOMICS, OF_STORES
 from simulator.timing.fetching import fetch
 from simulator.timing.machine import NUMBERS
@@ -151,7 +152,7 @@ def _launch(
         state.drained[warp] = 0
         state.served[warp] = 0
         state.since[warp] = -1
-        state.resolving[warp] = 0
+        state.resolving[warp] = state.delayed[warp] = state.issues[warp] = 0
         state.throttle[warp] = 0
         state.pending[warp, :] = 0
         state.time[warp, :] = 0
@@ -179,12 +180,13 @@ def _issue(
     state.issued[warp] = now
     state.table_given[warp] = -1
     late, hold = read_operands(code, state, partition, warp, number, now)
+    late, parts = dispatched(code, state, machine, warp, number, late, now)
     conflict = late + max(hold, code[number].port)
     state.port[partition] = now + 1 + conflict
     state.held_up[partition] = conflict
     state.sleep[partition] = now + 1 + conflict
     last = state.last[partition]
-    pause = max(code[number].stall, 1)
+    pause = max(code[number].stall, 1) + parts
     if last < 0 or last == warp or state.pause[partition] <= now:  # else this one fills its pause
         state.last[partition] = -1 if code[number].yields else warp
         state.pause[partition] = now + pause
@@ -298,7 +300,9 @@ def _account(
     resolving = min(state.resolving[warp], ready - begin)  # beyond the branch's stall count
     state.resolving[warp] = 0
     stalls[number, _RESOLVING] += resolving
-    stalls[number, _WAIT] += ready - begin - resolving
+    delayed = min(state.delayed[warp], ready - begin - resolving)
+    stalls[number, _DISPATCH] += delayed
+    stalls[number, _WAIT] += ready - begin - resolving - delayed
     free = state.next[warp]
     since = state.since[warp]
     if since >= 0:

@@ -28,6 +28,7 @@ __all__ = [
     "NEVER",
     "OF_DOUBLES",
     "QUEUE",
+    "RECENT",
     "SLOTS",
     "STALLS",
     "STATE",
@@ -74,6 +75,8 @@ TOUCHED_BITS = 14
 CONSTANT_CACHES, CONSTANT_LINES = 9, 64
 """Caches of constants: of each sub-partition two, of the SM one; lines of each that are kept or on
 their way, at most."""
+RECENT = 8
+"""Instructions of a warp of which it is known when they were dispatched."""
 SLOTS = 3
 """Places of operands, each with a register in the reuse cache for each of two banks."""
 OF_DOUBLES = 2
@@ -177,6 +180,8 @@ CODE = np.dtype(
         ("puts", np.int64),  # words that a lane stores to shared memory
         ("sectors", np.int64),  # of local memory, where all lanes have one index
         ("port", np.int64),  # cycles beyond the first for which nothing else is dispatched
+        ("parts", np.int64),  # 1: of 64 bits, in two parts, and what it multiplies is in registers
+        ("factor", np.int64),  # how many instructions before it one is made; 0: none of the last
         ("aside", np.int64),  # whether it takes the queue beside the LSU's
         ("constant", np.int64),  # whether it reads a constant bank
         ("table", np.int64),  # a variable's line there, and one; -1: at a uniform register
@@ -213,6 +218,9 @@ STATE = np.dtype(
         ("instruction", *_numbers(MOST_WARPS)),  # the one that is to be issued next
         ("issued", *_numbers(MOST_WARPS)),  # when it last issued one
         ("ready", *_numbers(MOST_WARPS)),  # when the stall count of the one before is over
+        ("recent", *_numbers(MOST_WARPS, RECENT)),  # when the last instructions were dispatched
+        ("issues", *_numbers(MOST_WARPS)),
+        ("delayed", *_numbers(MOST_WARPS)),  # for how long its last one was dispatched
         ("resolving", *_numbers(MOST_WARPS)),  # for how long a branch that is taken adds to it
         ("fetched", *_numbers(MOST_WARPS)),  # when its machine code is there
         ("next", *_numbers(MOST_WARPS)),  # when it may issue; NEVER: it waits for something

@@ -119,6 +119,12 @@ class BlockTrace:
         return int(self.times @ self.steps.length)
 
     @cached_property
+    def longest_warp(self) -> int:
+        """Instructions of the warp that executed most."""
+        done = np.concatenate([[0], np.cumsum(self.steps.length[self.step])])
+        return int(np.diff(done[self.warp_begin]).max(initial=0))
+
+    @cached_property
     def busy(self) -> float:
         """Cycles for which it keeps an SM's schedulers busy, or its data pipe if that is longer.
 

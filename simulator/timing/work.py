@@ -16,6 +16,8 @@ from simulator.timing.traces import BlockTrace
 __all__ = ["Work", "WorkInstruction", "writes_global"]
 
 
+_LINE = 4
+"""Sectors."""
 _FEW = 4
 """What all blocks share is so many times less than what the grid reads: it stays in the L2."""
 
@@ -69,6 +71,8 @@ class Work:
     """Of the blocks that ran; their mean stands for the grid."""
     probes: tuple[BlockTrace, ...] = ()
     """Of the blocks that tell how addresses depend on the block: see `footprint.probe_blocks`."""
+    longest: tuple[BlockTrace, ...] = ()
+    """The block with the longest warp, where all of one wave ran, and it is rare; else none."""
     notes: tuple[str, ...] = ()
     """What is to be said of the launch that was traced."""
 
@@ -111,6 +115,15 @@ class Work:
             found = found[np.isin(found, other)]
         is_small = _FEW * SECTOR * len(found) <= self.footprint.reads
         return found if is_small else found[:0]
+
+    @cached_property
+    def copied_in_common(self) -> NDArray[np.int64]:
+        """Lines of `common` that are copied past L1, 16 bytes per lane (LDGSTS.BYPASS)."""
+        each = enumerate(self.instructions)
+        copies = [number for number, one in each if one.opcode.startswith("LDGSTS.E.BYPASS")]
+        sectors = self.traces[0].sectors_of(copies)
+        lines: NDArray[np.int64] = np.unique(sectors[np.isin(sectors, self.common)] // _LINE)
+        return lines
 
     @cached_property
     def bases(self) -> NDArray[np.int64]:

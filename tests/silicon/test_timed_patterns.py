@@ -68,7 +68,7 @@ def test_windows_that_overlap_take_what_they_took(row: Row) -> None:
              np.zeros(1, np.float32)],
         )  # fmt: skip
 
-    each = (of(24) - of(12)) / (12 * 8 * warps)
+    each = (of(36) - of(12)) / (24 * 8 * warps)
     # Of 27 MiB of lines the estimate takes 0.5 % as lost, for which whole blocks wait: up to 1,000
     # cycles of 12,000. The chip had all of these, of which a part is read.
     assert each == pytest.approx(float(row["cycles"]), rel=0.2 if sms == 132 else 0.15)
@@ -154,7 +154,7 @@ def test_local_memory_takes_what_it_took_by_indices(row: Row) -> None:
         source = local_memory.local_source(does, how, words)
         return cycles(source, f"local_{does}_{how}_{words}", sms, warps, [*args, np.int32(turns)])
 
-    each = (of(8) - of(4)) / (4 * 16 * warps)
+    each = (of(12) - of(4)) / (8 * 16 * warps)
     rel = {"stores": 0.15, "loads": 0.35, "chain": 0.03}[does]
     assert each == pytest.approx(float(row["most"]), rel=rel)
 

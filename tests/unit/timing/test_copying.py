@@ -139,3 +139,34 @@ def test_blocks_elsewhere_share_what_a_probe_there_touches() -> None:
     assert in_common(of_much(replace(made, probes=(touches_it,)))) == 1
     assert in_common(of_much(replace(made, probes=(touches_none,)))) == pytest.approx(1 / 3)
     assert in_common(shared) == 1
+
+
+HOT = {
+    (row["shape"], int(row["lines"]), int(row["sms"])): int(row["ended"])
+    for row in packaged_table("h100_hot_lines")
+    if row["spread"] == "4000"
+}
+
+
+@pytest.mark.parametrize("sms", [33, 66, 132])
+@pytest.mark.parametrize("lines", [48, 64, 96, 128, 192])
+@pytest.mark.parametrize("shape", ["padded", "moved"])
+def test_few_lines_that_all_sms_ask_for_again_come_as_slowly_as_on_an_h100(
+    shape: str, lines: int, sms: int
+) -> None:
+    _, sent = asked_and_sent(shape)
+    rate = 32 * lines / (MACHINE["crowd_sector"] * sms)
+    took = HOT[shape, lines, sms] / (28 * 12)
+    own = HOT[shape, 0, sms] / (28 * 12)
+    # Twelve per cent less, after many copies, than where each warp waits for one.
+    assert max(32 * sent / rate, own) == pytest.approx(took, rel=0.19)
+
+
+def test_a_launch_knows_which_lines_all_its_blocks_copy() -> None:
+    shared, own = launch(apart=0), launch(apart=1 << 20)
+    assert len(shared.copied_in_common) == 4
+    assert len(own.copied_in_common) == 0
+    slow, fast = (run(shared, count=4, hot_rate=each).cycles for each in (1.0, 48.1))
+    assert slow > 4 * 8 * 32 > fast
+    slow, fast = (run(own, count=4, hot_rate=each).cycles for each in (1.0, 48.1))
+    assert slow == fast

@@ -237,3 +237,35 @@ def test_a_load_waits_before_the_l2_as_many_sms_ask(
     machine = machine_of(h100) or {}
     estimate(work([Line("FADD", "R0,R1,R2")], blocks=blocks), h100, machine)
     assert given[0] == pytest.approx(machine["l2_wait"] * share)
+
+
+def test_stores_to_local_memory_of_the_slowest_sm_take_longer() -> None:
+    body = [Line("STL", "[R10],R7", places=4 | 1 << LOCAL_LINES | LOCAL_WHOLE)] * 16
+    made = work(body, warps=32, times=4)
+    slow, mean = (run(made, local_last=each).cycles for each in (1.28, 1.0))
+    assert slow / mean == pytest.approx(1.28, rel=0.05)
+
+
+@pytest.mark.parametrize("words", [64, 128, 192, 256])
+def test_how_much_longer_is_what_an_h100_took(words: int) -> None:
+    """Sweeps that write, of 256 threads: when the last SM ended, beside when the mean one did."""
+    (row,) = (
+        row
+        for row in packaged_table("h100_local_sweeps")
+        if (row["where"], row["way"], row["does"], row["arrays"])
+        == ("local", "turns", "writes", "1")
+        and (row["words"], row["threads"], row["waves"]) == (str(words), "256", "1")
+    )
+    frame = Line("VIADD", f"R1,R1,{-4 * words % (1 << 32):#x}")
+    body = [Line("STL", "[R1],R0", places=4)] * (8 * words)
+    made = work([frame, *body], warps=8, blocks=132, resident=1)
+    found = local_shares(replace(made, shared_bytes=0), Chip.of("H100"), 132)["local_last"]
+    assert found == pytest.approx((float(row["cycles"]) - 4050) / float(row["active"]), rel=0.03)
+
+
+def test_the_l2_is_farther_from_the_slowest_sm() -> None:
+    machine = machine_of(Chip.of("H100"))
+    assert machine is not None
+    for row in packaged_table("h100_distances"):
+        farther = float(row["most"]) - float(row["mean"])
+        assert machine["l2_farther"] == pytest.approx(farther, abs=5)

@@ -87,6 +87,20 @@ def test_what_is_written_and_not_read_is_each_blocks_own() -> None:
     assert found.writes / SECTOR == pytest.approx(128 * COUNT, rel=0.1)
 
 
+def test_what_a_block_changes_in_place_is_its_own() -> None:
+    """Pieces that lie in no order, few enough that draws might not meet: each block has its own."""
+    order = np.random.default_rng(5).permutation(COUNT)
+    pieces = {at: numbers(*range(64 * order[at], 64 * order[at] + 8)) for at in ASKED}
+    changed = {at: (piece, piece) for at, piece in pieces.items()}
+    found = of_grid(changed, [1])
+    assert found.writes / SECTOR == pytest.approx(8 * COUNT, rel=0.05)
+    assert found.reads == found.both == found.writes
+    # Where blocks read what others write, draws are likelier.
+    following = dict(zip(ASKED, [*ASKED[1:], ASKED[0]], strict=True))
+    crossed = {at: (pieces[following[at]], piece) for at, piece in pieces.items()}
+    assert of_grid(crossed, [1]).writes != found.writes
+
+
 def test_blocks_in_their_order_have_their_own_parts() -> None:
     """Each of eight blocks reads a part of a row of their own: no step is the same for all."""
     drawn = {at: (at // 8 * 4096 + at % 8 * 100 + np.arange(96),) for at in ASKED}

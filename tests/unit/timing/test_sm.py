@@ -34,6 +34,8 @@ MACHINE = {
     "tma_l2_rate": 102.0,
     "tma_request": 1.0,
     "l2_own": 48.1,
+    "hot_rate": 48.1,
+    "local_last": 1.0,
 }
 """What loops need that have run before: constants are there."""
 

@@ -139,3 +139,51 @@ def test_blocks_that_execute_the_same_are_unlike_where_some_conflict() -> None:
     found = lengths(launch)
     assert found[[6, 11]] / found[1] == pytest.approx([(4 + 4 * 32) / 8, 32])
     assert most_to_do(launch, 12).tolist() == [2]
+
+
+RARE = """
+extern "C" __global__ void rare(const int* turns, float* out) {
+    float x = threadIdx.x;
+    for (int k = turns[blockIdx.x]; k > 0; --k) x = x * 1.5f + 2.0f;
+    out[blockIdx.x * 64 + threadIdx.x] = x;
+}
+"""
+
+
+@needs_compiler
+@pytest.mark.parametrize("blocks", [264, 132 * 64])
+def test_a_block_that_is_rare_is_found_where_it_ends_last(blocks: int) -> None:
+    """One of two blocks per SM that goes on after all others; of many waves no SM waits for it."""
+    times = {}
+    for most in (200, 4000):
+        turns = np.full(blocks, 200, np.int32)
+        turns[77] = most
+        report = replay_compiled(
+            RARE, grid=blocks, block=64, args=[turns, np.zeros(blocks * 64, np.float32)],
+            chip="H100",
+        )  # fmt: skip
+        found = report.relaunch().work(Chip.of("H100"))
+        is_rare = most > 200 and blocks == 264
+        assert [each.block for each in found.longest] == [(77, 0, 0)] * is_rare
+        times[most] = report.time(chip="H100").cycles or 0
+    more = times[4000] - times[200]
+    # A turn waits for the sum of the one before, four cycles at least.
+    assert more == 0 if blocks > 264 else more > 3800 * 4
+
+
+@needs_compiler
+def test_a_block_that_is_long_once_is_not_waited_for() -> None:
+    """The last one that comes adds what all found: which one that is, another run may say."""
+    last = """
+    extern "C" __global__ void last(unsigned* came, float* out) {
+        __shared__ bool is_last;
+        if (threadIdx.x == 0) is_last = atomicAdd(came, 1) == gridDim.x - 1;
+        __syncthreads();
+        float x = threadIdx.x;
+        if (is_last) for (int k = 0; k < 4000; ++k) x = x * 1.5f + 2.0f;
+        out[blockIdx.x * 64 + threadIdx.x] = x;
+    }
+    """
+    args = [np.zeros(1, np.uint32), np.zeros(264 * 64, np.float32)]
+    report = replay_compiled(last, grid=264, block=64, args=args, chip="H100")
+    assert report.relaunch().work(Chip.of("H100")).longest == ()

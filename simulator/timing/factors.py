@@ -1,0 +1,83 @@
+"""Products of 64 bits (IMAD.WIDE, IMAD.HI): they pass in two parts, and take no fresh factors.
+
+What a warp issues behind one counts its stall count from the second part on, two cycles later. A
+factor of 32 bits that another instruction has just made is read when it has reached its register:
+seven cycles after that one was dispatched, where all others take it after four or five. What is
+added may be as fresh as elsewhere (gpu_check/data/h100_wide_products.csv).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+from simulator.jit import jit
+from simulator.timing.machine import NUMBERS
+from simulator.timing.state import RECENT
+from simulator.timing.work import WorkInstruction
+
+__all__ = ["dispatched", "factors_made", "in_parts"]
+
+_SECOND, _FRESH = NUMBERS.index("second_part"), NUMBERS.index("fresh_factor")
+_MADE = re.compile(r"R(\d+)").match
+_FACTOR = re.compile(r"-?R(\d+)").match
+_BRANCHES = ("BRA", "BRX", "JMP", "CALL", "RET", "EXIT", "BSYNC")
+"""Behind these another instruction may be the one before."""
+
+
+def in_parts(instruction: WorkInstruction) -> bool:
+    """Whether an instruction multiplies to 64 bits, or to the upper half of them."""
+    return instruction.opcode.startswith(("IMAD.WIDE", "IMAD.HI"))
+
+
+def factors_made(instructions: Sequence[WorkInstruction], at: int) -> int:
+    """Return how many instructions before one its factors are made, the last of them; 0: further.
+
+    What has a scoreboard is waited for until its result is there.
+
+    >>> from simulator.timing.control import control
+    >>> def given(opcode, operands):
+    ...     return WorkInstruction(0, "", opcode, operands, control(7 << 46 | 7 << 49))
+    >>> code = [given("IADD3", "R2,R4,R5,RZ"), given("MOV", "R8,R9"),
+    ...         given("IMAD.WIDE", "R6,R2,R3,R8")]
+    >>> factors_made(code, 2), factors_made([*code, code[2]], 3), factors_made(code[1:], 1)
+    (2, 3, 0)
+    """
+    if not in_parts(instructions[at]):
+        return 0
+    operands = [each.strip() for each in instructions[at].operands.split(",")]
+    read = {int(found[1]) for each in operands[1:3] if (found := _FACTOR(each))}
+    for behind in range(1, min(at, RECENT - 1) + 1):
+        other = instructions[at - behind]
+        if other.opcode.split(".")[0] in _BRANCHES:
+            return 0
+        made = _MADE(other.operands)
+        if made is None or other.control.write_barrier is not None:
+            continue
+        first = int(made[1])
+        both = other.opcode.startswith(("IMAD.WIDE", "D"))
+        if read & {first, first + both}:
+            return behind
+    return 0
+
+
+@jit()
+def dispatched(
+    code: Any, state: Any, machine: Any, warp: int, number: int, late: int, now: int
+) -> tuple[int, int]:
+    """Dispatch a warp's instruction; how much later that is, and how long its parts take beyond.
+
+    `late`: how much later its operands are read than when it issues.
+    """
+    turn, parts = state.issues[warp], 0
+    if code[number].parts:
+        parts = int(machine[_SECOND])
+        behind = code[number].factor
+        if 0 < behind <= turn:
+            made = state.recent[warp, (turn - behind) % RECENT] + int(machine[_FRESH])
+            late = max(late, made - now)
+    state.recent[warp, turn % RECENT] = now + late + parts
+    state.issues[warp] = turn + 1
+    state.delayed[warp] = late + parts
+    return late, parts
