@@ -17,7 +17,7 @@ from simulator.timing.machine import NUMBERS
 from simulator.timing.state import RECENT
 from simulator.timing.work import WorkInstruction
 
-__all__ = ["dispatched", "factors_made", "in_parts"]
+__all__ = ["dispatched", "factors_made", "hold_up", "in_parts"]
 
 _SECOND, _FRESH = NUMBERS.index("second_part"), NUMBERS.index("fresh_factor")
 _MADE = re.compile(r"R(\d+)").match
@@ -81,3 +81,17 @@ def dispatched(
     state.issues[warp] = turn + 1
     state.delayed[warp] = late + parts
     return late, parts
+
+
+@jit()
+def hold_up(state: Any, partition: int, warp: int, cycles: int, now: int) -> None:
+    """Let the others of a sub-partition wait longer that count a stall count: it stands still."""
+    for place in range(state.count[partition]):
+        other = state.order[partition, place]
+        ready = state.ready[other]
+        if other == warp or ready <= now or state.resolving[other]:
+            continue
+        state.ready[other] = ready + cycles
+        state.delayed[other] += cycles
+        if state.next[other] < ready + cycles:
+            state.next[other] = ready + cycles

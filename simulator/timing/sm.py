@@ -16,7 +16,7 @@ from simulator.timing.choosing import choose, enter, pipe_of
 from simulator.timing.data_pipe import fence_off
 from simulator.timing.dispatch import dispatch
 from simulator.timing.events import expect, next_event
-from simulator.timing.factors import dispatched
+from simulator.timing.factors import dispatched, hold_up
 from simulator.timing.far import OF_ATOMICS, OF_STORES
 from simulator.timing.fetching import fetch
 from simulator.timing.machine import NUMBERS
@@ -181,6 +181,8 @@ def _issue(
     state.table_given[warp] = -1
     late, hold = read_operands(code, state, partition, warp, number, now)
     late, parts = dispatched(code, state, machine, warp, number, late, now)
+    if parts:
+        hold_up(state, partition, warp, late + parts, now)
     conflict = late + max(hold, code[number].port)
     state.port[partition] = now + 1 + conflict
     state.held_up[partition] = conflict

@@ -52,11 +52,11 @@ def test_a_loop_of_them_takes_what_it_took_on_an_h100(row: dict[str, str]) -> No
 
 
 @pytest.mark.parametrize("warps", [2, 4])
-def test_loops_of_several_warps_are_a_tenth_too_fast(warps: int) -> None:
-    """Which of them goes next, and what holds them up together, is known less well."""
+def test_warps_stand_still_while_the_second_part_of_anothers_product_goes(warps: int) -> None:
+    """Without that, the estimate is a tenth too fast."""
     found = [beside(row, warps) for row in CHOSEN]
-    assert -0.1 < fmean(found) < 0
-    assert max(map(abs, found)) < 0.26
+    assert -0.05 < fmean(found) < 0
+    assert max(map(abs, found)) < 0.11
 
 
 def test_what_it_waits_for_is_a_dispatch_stall() -> None:
