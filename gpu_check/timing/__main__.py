@@ -29,6 +29,7 @@ from gpu_check.timing.copying import measure_copying
 from gpu_check.timing.delays import measure_delays
 from gpu_check.timing.dispatching import measure_dispatch
 from gpu_check.timing.distances import measure_distances
+from gpu_check.timing.double_matrices import measure_double_matrices
 from gpu_check.timing.doubles import measure_doubles
 from gpu_check.timing.fences import measure_fences
 from gpu_check.timing.fences_beside import measure_fences_beside
@@ -137,6 +138,7 @@ _TABLES: dict[str, Callable[[], list[dict[str, Any]]]] = {
     "transposes": measure_transposes,
     "dispatch": measure_dispatch,
     "distances": measure_distances,
+    "double_matrices": measure_double_matrices,
     "doubles": measure_doubles,
     "aside": measure_aside,
     "matches": measure_matches,

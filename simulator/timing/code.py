@@ -88,7 +88,7 @@ def _code_array(instructions: tuple[WorkInstruction, ...], rates: Rates) -> NDAr
             "other": pipes[1] if len(pipes) > 1 and kind == Kind.PLAIN else -1,
             "joint": name in _HALVES and len(pipes) > 1,
             "is_fma": bool(pipes) and PIPES[pipes[0]].startswith("fma"),
-            "is_double": bool(pipes) and PIPES[pipes[0]] == "fp64",
+            "is_double": bool(pipes) and PIPES[pipes[0]] == "fp64" and name != "DMMA",
             "latency": _OF_UNIFORM if is_uniform else _latency(name, kind, modifiers, rate.latency),
             "local": _local(name, modifiers, rate.interval),
             "data": 1 if is_uniform else int(rate.interval or 1) if name in _OF_LSU else 0,
@@ -193,6 +193,8 @@ def _pipes(name: str, modifiers: list[str], pipes: tuple[str, ...]) -> list[int]
     if name in _HALVES:
         both, wide = ("fmaheavy", "fmalite"), ("fmaheavy",)
         pipes = ("fp16",) if "MMA" in modifiers else wide if "F32" in modifiers else both
+    if name == "DMMA":  # beside DMULs (`h100_double_matrices.csv`)
+        pipes = ("fp64",)
     return [PIPES.index(pipe) for pipe in pipes if pipe in PIPES]
 
 
