@@ -282,6 +282,8 @@ PackagedTable = Literal[
     "h100_timed_twentythird", "h100_timed_twentythird_estimates",
     "h100_timed_twentyfourth", "h100_timed_twentyfourth_estimates",
     "h100_timed_twentyfifth", "h100_timed_twentyfifth_estimates",
+    "h100_timed_twentyeighth", "h100_timed_twentyeighth_estimates",
+    "h100_timed_twentyninth", "h100_timed_twentyninth_estimates",
     "h100_timed_twentyseventh", "h100_timed_twentyseventh_estimates",
     "h100_timed_twentysixth", "h100_timed_twentysixth_estimates",
     "h100_uneven", "h100_unlike_blocks",

@@ -35,7 +35,8 @@ template <int MATRICES, int PRODUCTS> __device__ void turns(
             }}
             #pragma unroll
             for (int i = 0; i < PRODUCTS; ++i)
-                asm volatile("mul.rn.f64 %0, %0, %1;" : "+d"(x[(turn * PRODUCTS + i) % 8]) : "d"(b));
+                asm volatile("mul.rn.f64 %0, %0, %1;"
+                    : "+d"(x[(turn * PRODUCTS + i) % 8]) : "d"(b));
         }}
     }}
     const long long ended = clock64();

@@ -45,7 +45,7 @@ SETS = {
     "twenty-third": "h100_timed_twentythird", "twenty-fourth": "h100_timed_twentyfourth",
     "twenty-fifth": "h100_timed_twentyfifth", "twenty-sixth": "h100_timed_twentysixth",
     "twenty-seventh": "h100_timed_twentyseventh",
-    "twenty-eighth": "h100_timed_twentyeighth",
+    "twenty-eighth": "h100_timed_twentyeighth", "twenty-ninth": "h100_timed_twentyninth",
 }  # fmt: skip
 """The recorded sets of launches in order, each with its table of `DATA`."""
 

@@ -77,3 +77,21 @@ def test_doubles_let_others_be_dispatched_beside_them(name: str, beside: str, co
     # With one beside each an H100 takes 0.2 to 0.3 cycles more than both banks and pipes need.
     rel = 0.125 if count == 1 else 0.1
     assert taken(body, 16, patterns) == pytest.approx(measured, rel=rel)
+
+
+MIXES = [row for row in packaged_table("h100_double_matrices") if "0" not in row.values()]
+
+
+@pytest.mark.parametrize("warps", [1, 2, 4])
+@pytest.mark.parametrize("row", MIXES, ids=lambda row: f"{row['matrices']} {row['products']}")
+def test_matrices_of_doubles_take_the_pipe_of_doubles(row: dict[str, str], warps: int) -> None:
+    turn = []
+    for k in range(8):
+        turn += [
+            Line("DMMA.8x8x4", f"R{32 + 4 * ((k + i) % 8)},R4,R6,R{32 + 4 * ((k + i) % 8)}")
+            for i in range(int(row["matrices"]))
+        ]
+        turn += [double("DMUL", k + i) for i in range(int(row["products"]))]
+    each = taken(turn, 4 * warps, 8)
+    # The recorded loop has a dozen cycles of its own in eight turns.
+    assert each == pytest.approx(float(row[f"warps_{warps}"]), rel=0.12)
