@@ -116,10 +116,13 @@ def _longest(
     if prod(launch.cluster) > 1 or not others or work > _MOST_OF_ALL:
         return []
     usual = (1 + UNLIKE) * max(trace.longest_warp for trace in ran)
-    lengths = second.longest_warps(others)
-    if max(lengths) <= usual:
+    try:
+        lengths = second.longest_warps(others)
+        if max(lengths) <= usual:
+            return []
+        longest = second.run([others[lengths.index(max(lengths))]])
+    except ExecutionError:  # of a block that nobody asked for
         return []
-    longest = second.run([others[lengths.index(max(lengths))]])
     # It may not be so once more: it was the last one that came, and added what all had found.
     return longest if second.traces(longest)[0].longest_warp > usual else []
 

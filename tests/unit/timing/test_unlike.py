@@ -187,3 +187,20 @@ def test_a_block_that_is_long_once_is_not_waited_for() -> None:
     args = [np.zeros(1, np.uint32), np.zeros(264 * 64, np.float32)]
     report = replay_compiled(last, grid=264, block=64, args=args, chip="H100")
     assert report.relaunch().work(Chip.of("H100")).longest == ()
+
+
+@needs_compiler
+def test_a_block_that_fails_and_was_not_asked_for_is_left_out() -> None:
+    """Block 77 of 264 stores behind its array: neither the samples nor the time run into it."""
+    turns = np.full(264, 20, np.int32)
+    far = """
+    extern "C" __global__ void far(const int* turns, float* out) {
+        float x = threadIdx.x;
+        for (int k = turns[blockIdx.x]; k > 0; --k) x = x * 1.5f + 2.0f;
+        out[blockIdx.x == 77 ? 1 << 28 : blockIdx.x * 64 + threadIdx.x] = x;
+    }
+    """
+    args = [turns, np.zeros(264 * 64, np.float32)]
+    report = replay_compiled(far, grid=264, block=64, args=args, chip="H100")
+    assert report.relaunch().work(Chip.of("H100")).longest == ()
+    assert report.time(chip="H100").cycles
