@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from copy import copy
 from itertools import islice
 from math import prod
 from typing import TYPE_CHECKING, Literal
@@ -86,15 +87,16 @@ class SecondLaunch:
         each = self._taken(anew.noting([*blocks, *blocks], self.tracers))
         return each[len(each) // 2 :]
 
-    def longest_warps(self, blocks: list[Dim3]) -> list[int]:
-        """Run blocks of a grid without clusters; the instructions of each one's longest warp."""
+    def longest_warps(self, blocks: list[Dim3], most: int) -> list[int]:
+        """Run blocks of a grid without clusters; the instructions of each one's longest warp.
+
+        Raises ExecutionError where they execute more than `most` instructions of warps, too.
+        """
         lengths = WarpLengths(self.launch.code.lengths)
         turns = 2 if self.twice and self.left is None else 1
-        if self.left is None:
-            launch = self.launch.anew()
-        else:
-            launch = self.left
-            launch.spent = 0
+        launch = self.launch.anew() if self.left is None else copy(self.left)
+        launch.spent = 0
+        launch.max_instructions = min(turns * most, launch.max_instructions or turns * most)
         found = [lengths.take() for _ in launch.noting(turns * blocks, [lengths])]
         return found[-len(blocks) :]
 

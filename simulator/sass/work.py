@@ -33,7 +33,7 @@ _RATIOS = (1.0, 1.6180339887498949, 1.32471795724474603, 1.22074408460575947)
 _MOST_INSTRUCTIONS = 2_000_000
 """Of warps, in samples: few large blocks are enough."""
 _MOST_OF_ALL = 20_000_000
-"""Of warps, in a grid all of whose blocks run: a second or two."""
+"""Of warps, in a grid all of whose blocks run: some seconds. Of more, none is looked for."""
 
 
 def make_work(launch: GridRun, chip: Chip) -> Work:
@@ -117,11 +117,11 @@ def _longest(
         return []
     usual = (1 + UNLIKE) * max(trace.longest_warp for trace in ran)
     try:
-        lengths = second.longest_warps(others)
+        lengths = second.longest_warps(others, _MOST_OF_ALL)
         if max(lengths) <= usual:
             return []
         longest = second.run([others[lengths.index(max(lengths))]])
-    except ExecutionError:  # of a block that nobody asked for
+    except ExecutionError:  # of a block that nobody asked for, or they take too long
         return []
     # It may not be so once more: it was the last one that came, and added what all had found.
     return longest if second.traces(longest)[0].longest_warp > usual else []

@@ -273,7 +273,8 @@ def _port(instruction: WorkInstruction) -> int:
         return 1
     if not in_parts(instruction):
         return 0
-    adds = modifiers[0] == "WIDE" and _REGISTER.search(instruction.operands.split(",")[-1])
+    given = [each for each in instruction.operands.split(",") if not re.match(r"!?U?P[T\d]", each)]
+    adds = modifiers[0] == "WIDE" and _REGISTER.search(given[-1])
     return 3 if adds else 2
 
 

@@ -22,6 +22,7 @@ __all__ = ["dispatched", "factors_made", "hold_up", "in_parts"]
 _SECOND, _FRESH = NUMBERS.index("second_part"), NUMBERS.index("fresh_factor")
 _MADE = re.compile(r"R(\d+)").match
 _FACTOR = re.compile(r"-?R(\d+)").match
+_PREDICATE = re.compile(r"!?U?P[T\d]").match
 _BRANCHES = ("BRA", "BRX", "JMP", "CALL", "RET", "EXIT", "BSYNC")
 """Behind these another instruction may be the one before."""
 
@@ -38,16 +39,17 @@ def factors_made(instructions: Sequence[WorkInstruction], at: int) -> int:
 
     >>> from simulator.timing.control import control
     >>> def given(opcode, operands):
-    ...     return WorkInstruction(0, "", opcode, operands, control(7 << 46 | 7 << 49))
+    ...     return WorkInstruction(0, "", opcode, operands, control((7 << 46 | 7 << 49) << 64))
     >>> code = [given("IADD3", "R2,R4,R5,RZ"), given("MOV", "R8,R9"),
-    ...         given("IMAD.WIDE", "R6,R2,R3,R8")]
+    ...         given("IMAD.WIDE.U32", "R6,P0,R2,R3,R8")]
     >>> factors_made(code, 2), factors_made([*code, code[2]], 3), factors_made(code[1:], 1)
     (2, 3, 0)
     """
     if not in_parts(instructions[at]):
         return 0
-    operands = [each.strip() for each in instructions[at].operands.split(",")]
-    read = {int(found[1]) for each in operands[1:3] if (found := _FACTOR(each))}
+    _, *operands = (each.strip() for each in instructions[at].operands.split(","))
+    given = [each for each in operands if not _PREDICATE(each)]
+    read = {int(found[1]) for each in given[:2] if (found := _FACTOR(each))}
     for behind in range(1, min(at, RECENT - 1) + 1):
         other = instructions[at - behind]
         if other.opcode.split(".")[0] in _BRANCHES:

@@ -174,7 +174,8 @@ def numbers_of(work: Work, machine: Mapping[str, float], held: Held, sms: int) -
     numbers["dram_wait_written"] *= held.written
     # In one wave no SM does the work of another: the slowest one is the last.
     slow = machine["slowest_sm"] if is_one_wave else 1.0
-    numbers["l2_latency"] += machine["l2_farther"] * is_one_wave
+    if is_one_wave:  # of few SMs the slowest one is no farther than the mean one
+        numbers["l2_latency"] += machine["l2_farther"] * min(1.0, work.blocks / sms)
     last = numbers["local_last"] if is_one_wave else 1.0
     numbers["local_last"] = max(1.0, last / slow)  # beside what it has of all stores
     if is_one_wave and from_dram:  # of streams; it is as much as ever for what is read at random

@@ -9,12 +9,13 @@ from gpu_check.recordings import packaged_table
 from gpu_check.timing.copying import SHAPES
 from simulator.timing.copying import begin_copy, crowd
 from simulator.timing.lines import copy_asks, copy_fills
-from simulator.timing.machine import NUMBERS
+from simulator.timing.machine import NUMBERS, machine_of
+from simulator.timing.shares import held_of, numbers_of
 from simulator.timing.sharing import in_common
 from simulator.timing.state import NEVER, Stall, new_state
 from simulator.timing.work import Work
 from tests.unit.timing.test_common import of_much
-from tests.unit.timing.test_sm import MACHINE, run
+from tests.unit.timing.test_sm import H100, MACHINE, run
 from tests.unit.timing.works import Line, work
 
 ROWS = {
@@ -170,3 +171,15 @@ def test_a_launch_knows_which_lines_all_its_blocks_copy() -> None:
     assert slow > 4 * 8 * 32 > fast
     slow, fast = (run(own, count=4, hot_rate=each).cycles for each in (1.0, 48.1))
     assert slow == fast
+
+
+def test_how_fast_they_come_hangs_on_how_many_there_are() -> None:
+    """Four lines, and four SMs."""
+    machine = machine_of(H100)
+    assert machine is not None
+    rates = []
+    for made in (launch(apart=0), launch(apart=1 << 20)):
+        numbers = numbers_of(made, machine, held_of(made, H100, machine), SMS)
+        rates.append((numbers["hot_rate"], numbers["l2_own"]))
+    assert rates[0][0] == pytest.approx(32 / machine["crowd_sector"])
+    assert rates[0][0] < rates[0][1] == rates[1][0] == rates[1][1]

@@ -14,6 +14,7 @@ from simulator.timing.atomics import reduced_cycles
 from simulator.timing.estimate import SmRun, estimate, run_sm
 from simulator.timing.local_memory import frame_words, local_shares, touched_words
 from simulator.timing.machine import machine_of
+from simulator.timing.shares import held_of, numbers_of
 from simulator.timing.state import STALLS
 from tests.sass_kernels import needs_compiler
 from tests.unit.timing.test_sm import run
@@ -269,3 +270,20 @@ def test_the_l2_is_farther_from_the_slowest_sm() -> None:
     for row in packaged_table("h100_distances"):
         farther = float(row["most"]) - float(row["mean"])
         assert machine["l2_farther"] == pytest.approx(farther, abs=5)
+
+
+def test_in_one_wave_the_slowest_sm_is_the_last() -> None:
+    """Of several waves it is not, nor where few SMs have a block."""
+    chip = Chip.of("H100")
+    machine = machine_of(chip)
+    assert machine is not None
+    frame, store = Line("VIADD", "R1,R1,0xffffff00"), Line("STL", "[R1],R0", places=4)
+    given = {}
+    for blocks in (1, 132, 132 * 4):
+        made = work([frame, *[store] * 512], warps=8, blocks=blocks, resident=1)
+        given[blocks] = numbers_of(made, machine, held_of(made, chip, machine), 132)
+    farther = {each: given[each]["l2_latency"] - machine["l2_latency"] for each in given}
+    most = machine["l2_farther"]
+    assert farther == pytest.approx({1: most / 132, 132: most, 528: 0})
+    assert given[132]["local_last"] == pytest.approx(1.28 / machine["slowest_sm"], rel=0.02)
+    assert given[528]["local_last"] == 1

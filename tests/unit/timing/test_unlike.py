@@ -204,3 +204,17 @@ def test_a_block_that_fails_and_was_not_asked_for_is_left_out() -> None:
     report = replay_compiled(far, grid=264, block=64, args=args, chip="H100")
     assert report.relaunch().work(Chip.of("H100")).longest == ()
     assert report.time(chip="H100").cycles
+
+
+@needs_compiler
+def test_blocks_that_take_too_long_are_not_gone_through(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Blocks 80 to 99 go on for long, and none of them is sampled."""
+    turns = np.full(264, 200, np.int32)
+    turns[80:100] = 4000
+    args = [turns, np.zeros(264 * 64, np.float32)]
+    report = replay_compiled(RARE, grid=264, block=64, args=args, chip="H100")
+    found = report.relaunch().work(Chip.of("H100"))
+    assert found.longest
+    most = 2 * found.traces[0].instructions * 264
+    monkeypatch.setattr("simulator.sass.work._MOST_OF_ALL", most)
+    assert report.relaunch().work(Chip.of("H100")).longest == ()
