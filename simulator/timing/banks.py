@@ -11,10 +11,12 @@ from __future__ import annotations
 from typing import Any
 
 from simulator.jit import jit
+from simulator.timing.machine import NUMBERS
 from simulator.timing.state import OF_DOUBLES, SLOTS
 
-__all__ = ["read_operands"]
+__all__ = ["brought", "read_operands"]
 
+_BROUGHT = NUMBERS.index("load_port")
 _FIRST, _LAST = (0, 1, 1), (2, 1, 2)
 """By place: the cycles of an instruction in which its register is read.
 
@@ -118,3 +120,16 @@ def _go_on(state: Any, partition: int, now: int) -> None:
                 state.behind[partition, bank] -= 1 - (reads >> cycle & 1)
             state.reading[partition, bank] = reads >> passed
         state.reading_at[partition] = now
+
+
+@jit()
+def brought(state: Any, machine: Any, partition: int) -> int:
+    """Return for how many cycles a load of shared memory lets nothing else be dispatched.
+
+    It is a part of a cycle, on average (gpu_check/data/h100_ports.csv, LDS beside FFMA): what is
+    left over counts with the next ones.
+    """
+    state.port_rest[partition] += machine[_BROUGHT]
+    whole = int(state.port_rest[partition])
+    state.port_rest[partition] -= whole
+    return whole

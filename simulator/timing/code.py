@@ -99,6 +99,7 @@ def _code_array(instructions: tuple[WorkInstruction, ...], rates: Rates) -> NDAr
             "puts": _puts(name, modifiers),
             "sectors": local_sectors(each),
             "port": _port(each),
+            "brings": name in ("LDS", "LDSM"),
             "parts": in_parts(each),
             "factor": factors_made(instructions, place),
             "aside": is_uniform or (kind == Kind.QUEUED and name not in (*_OF_LSU, "SYNCS")),

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 from simulator.jit import jit
-from simulator.timing.banks import read_operands
+from simulator.timing.banks import brought, read_operands
 from simulator.timing.branches import resolve
 from simulator.timing.choosing import choose, enter, pipe_of
 from simulator.timing.data_pipe import fence_off
@@ -184,6 +184,8 @@ def _issue(
     if parts:
         hold_up(state, partition, warp, late + parts, now)
     conflict = late + max(hold, code[number].port)
+    if code[number].brings:
+        conflict += brought(state, machine, partition)
     state.port[partition] = now + 1 + conflict
     state.held_up[partition] = conflict
     state.sleep[partition] = now + 1 + conflict

@@ -180,6 +180,7 @@ CODE = np.dtype(
         ("puts", np.int64),  # words that a lane stores to shared memory
         ("sectors", np.int64),  # of local memory, where all lanes have one index
         ("port", np.int64),  # cycles beyond the first for which nothing else is dispatched
+        ("brings", np.int64),  # whether it loads shared memory
         ("parts", np.int64),  # 1: of 64 bits, in two parts, and what it multiplies is in registers
         ("factor", np.int64),  # how many instructions before it one is made; 0: none of the last
         ("aside", np.int64),  # whether it takes the queue beside the LSU's
@@ -305,6 +306,7 @@ STATE = np.dtype(
         ("served", *_numbers(MOST_WARPS)),  # until when shared memory serves its last access
         ("drained", *_numbers(MOST_WARPS)),  # when its last store left the queue
         ("fence_free", np.float64), ("fence_last", *_numbers(PARTITIONS)),
+        ("port_rest", np.float64, (PARTITIONS,)),  # parts of cycles that loads take of it
         ("converging", *_numbers(PARTITIONS)),  # until when the last BSSY or BSYNC is at work
         ("stored", np.float64),  # when the last store is there
         # Sectors of stores and atomics that went: when each is there, the last ones in that order;

@@ -68,3 +68,23 @@ def test_small_matrices_are_read_as_often_as_they_are_multiplied() -> None:
         for body in (products, [*products, Line("FFMA", "R16,R17,R18,R19")])
     )
     assert more - alone < 12
+
+
+@pytest.mark.parametrize("count", [2, 3, 4, 6, 8])
+def test_a_load_of_shared_memory_takes_a_part_of_a_cycle_of_dispatch(count: int) -> None:
+    """Beside so many FFMAs, and an addition of what it loads."""
+    rows = {
+        (row["memory"], row["arithmetic"], row["count"]): float(row["warps_32"])
+        for row in packaged_table("h100_ports")
+    }
+    load = Line("LDS", "R40,[R41]", cycles=1, floor=1, write=0)
+    body = []
+    for k in range(8):
+        body += [load]
+        for each in range(count):
+            register = 2 + 2 * ((k + each) % 8)
+            body += [Line("FFMA", f"R{register},R{register},R21,R22", reuse=6)]
+        body += [Line("FADD", "R24,R24,R43")]
+    cycles = run(work(body, warps=32, times=4)).cycles / (8 * 4 * 8)
+    loop = rows["nothing", "FFMA", str(count)] - count  # what is the loop's
+    assert cycles + loop == pytest.approx(rows["LDS", "FFMA", str(count)], rel=0.04)
