@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from simulator.timing.factors import factors_made, in_parts
+from simulator.timing.factors import factors_made, given_operands, in_parts
 from simulator.timing.local_memory import local_sectors, words_of
 from simulator.timing.pipes import product_cycles
 from simulator.timing.rates import Rates
@@ -274,8 +274,7 @@ def _port(instruction: WorkInstruction) -> int:
         return 1
     if not in_parts(instruction):
         return 0
-    given = [each for each in instruction.operands.split(",") if not re.match(r"!?U?P[T\d]", each)]
-    adds = modifiers[0] == "WIDE" and _REGISTER.search(given[-1])
+    adds = modifiers[0] == "WIDE" and _REGISTER.search(given_operands(instruction)[-1])
     return 3 if adds else 2
 
 
@@ -301,8 +300,7 @@ def sources(instruction: WorkInstruction) -> list[tuple[int, int]]:
     [(2, 1), (-1, 0), (5, 1)]
     """
     name, *modifiers = instruction.opcode.split(".")
-    _, *operands = instruction.operands.split(",")
-    given = [each for each in operands if not re.match(r"!?U?P[T\d]", each)]
+    given = given_operands(instruction)
     found = [(-1, 0)] * SLOTS
     for place, operand in zip(_PLACES.get(name, range(SLOTS)), given, strict=False):
         register = _REGISTER.search(operand)

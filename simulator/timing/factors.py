@@ -17,7 +17,7 @@ from simulator.timing.machine import NUMBERS
 from simulator.timing.state import RECENT
 from simulator.timing.work import WorkInstruction
 
-__all__ = ["dispatched", "factors_made", "hold_up", "in_parts"]
+__all__ = ["dispatched", "factors_made", "given_operands", "hold_up", "in_parts"]
 
 _SECOND, _FRESH = NUMBERS.index("second_part"), NUMBERS.index("fresh_factor")
 _MADE = re.compile(r"R(\d+)").match
@@ -30,6 +30,12 @@ _BRANCHES = ("BRA", "BRX", "JMP", "CALL", "RET", "EXIT", "BSYNC")
 def in_parts(instruction: WorkInstruction) -> bool:
     """Whether an instruction multiplies to 64 bits, or to the upper half of them."""
     return instruction.opcode.startswith(("IMAD.WIDE", "IMAD.HI"))
+
+
+def given_operands(instruction: WorkInstruction) -> list[str]:
+    """Return the operands behind an instruction's target, but for predicates (a carry is one)."""
+    _, *operands = (each.strip() for each in instruction.operands.split(","))
+    return [each for each in operands if not _PREDICATE(each)]
 
 
 def factors_made(instructions: Sequence[WorkInstruction], at: int) -> int:
@@ -47,9 +53,8 @@ def factors_made(instructions: Sequence[WorkInstruction], at: int) -> int:
     """
     if not in_parts(instructions[at]):
         return 0
-    _, *operands = (each.strip() for each in instructions[at].operands.split(","))
-    given = [each for each in operands if not _PREDICATE(each)]
-    read = {int(found[1]) for each in given[:2] if (found := _FACTOR(each))}
+    factors = given_operands(instructions[at])[:2]
+    read = {int(found[1]) for each in factors if (found := _FACTOR(each))}
     for behind in range(1, min(at, RECENT - 1) + 1):
         other = instructions[at - behind]
         if other.opcode.split(".")[0] in _BRANCHES:
