@@ -18,7 +18,7 @@ CASES = {each["name"]: each for each in json.loads((SILICON / "sass/paths.json")
 CHIP = json.loads((SILICON / "data/h100_paths.json").read_text())["cases"]
 JOINED = {
     "probes 5 16 2": 0.0, "probes 1 8 2": 0.001, "probes 7 40 3": 0.001, "probes 1 2 2": 0.001,
-    "probes of 8 warps": 0.01, "sparse square": 0.03,
+    "probes of 8 warps": 0.01, "sparse square": 0.03, "search 1 4": 0.022,
 }  # fmt: skip
 """Where groups join behind a YIELD: how far the machine is from the chip's own counter. ncu's
 counts by instruction are higher: of patched code, it seems, in which they join less often."""

@@ -349,6 +349,8 @@ class Block:
         at, place = self.at, barrier_row(which)
         at.store(at.load(self.warp, WORDS, place) & ~lanes, self.warp, place)
         call(at, "reconverge", self.warp, options=(1,) if clears else ())
+        if clears:
+            call(at, "defer_others", self.warp, self.mask)
 
 
 def join(low: Value, high: Value) -> Value:

@@ -11,23 +11,24 @@ from enum import IntEnum
 __all__ = [
     "ALIVE",
     "BARRIERS",
-    "CLEARED",
     "CONSTANT",
     "CONSTANT_SHIFT",
     "CONTEXT",
+    "DEFERRALS",
     "FAULTED",
     "LINE_MASK",
     "LINE_SHIFT",
     "LOCAL_LINES",
     "LOCAL_WHOLE",
     "MARK",
+    "MAY_PASS",
+    "NEXT_LANE",
     "NUMBER",
     "PREDICATES",
     "REGISTERS",
     "RETURN_PLACE",
     "ROW",
     "SCRATCH",
-    "SET_AGAIN",
     "SLOT_BITS",
     "SPECIAL",
     "STAY",
@@ -38,6 +39,7 @@ __all__ = [
     "UNIFORM",
     "UNIFORM_PREDICATES",
     "VALUE",
+    "WAITED",
     "ZERO",
     "Fault",
     "State",
@@ -84,8 +86,10 @@ SLOT_BITS = 14
 NUMBER = 8
 ALIVE = 16
 """Lanes that have not exited."""
-CLEARED, SET_AGAIN = 24, 28
-"""Convergence barriers that cleared since lanes yielded; those of them that were set again."""
+WAITED, NEXT_LANE, MAY_PASS, DEFERRALS = 24, 28, 32, 36
+"""In kernels that execute YIELD: the lanes that have waited since before the last turn, which lane
+may have the next one, whether lanes may pass a barrier without, and how often lanes were deferred.
+See simulator.sass.lift.yielding."""
 PREDICATES = 64
 UNIFORM_PREDICATES = 96
 SUBWARPS = 128
@@ -136,11 +140,9 @@ class State(IntEnum):
     """Until what serves its instruction lets it go on: an mbarrier, a warpgroup, a cluster."""
     # In kernels that execute YIELD; see simulator.sass.lift.yielding.
     DEFERRED = 6
-    """Until the lanes that it parted from do not go on."""
+    """Until the lanes that it parted from do not go on; its argument: when it was deferred."""
     YIELDED = 7
-    """Until no others of its warp can go on."""
-    RESUMED = 8
-    """As YIELDED, but a barrier cleared since: it does not count for another."""
+    """Until it has a turn: when no others of its warp can go on."""
 
 
 class Status(IntEnum):

@@ -85,6 +85,8 @@ def leave(at: Emitter, clears: int = 0) -> None:
     subwarps.put(mask & ~taken, after, State.READY, 0)
     at.store(at.load(warp, I32, ALIVE) & ~taken, warp, ALIVE)
     call(at, "reconverge", warp, options=(1,) if clears else ())
+    if clears:
+        call(at, "defer_others", warp, mask & ~taken)
     at.give()
 
 
