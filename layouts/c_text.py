@@ -15,7 +15,7 @@ from layouts.layout import Layout
 if TYPE_CHECKING:
     from layouts.tile import Tile
 
-__all__ = ["column", "function", "of_tile", "operand"]
+__all__ = ["column", "function", "of_tile", "operand", "subscript_names"]
 
 _Piece = tuple[int, int]
 """(shift, mask): XOR onto the mask's bits those that lie `shift` places higher (lower if < 0)."""
@@ -73,6 +73,27 @@ def column(tile: Tile, row: str, col: str) -> str | None:
         return None
     text = f"{operand(col)}{_of_terms(plain, operand(row), operand(col))}"
     return text.removeprefix("0 ^ ")
+
+
+def subscript_names(dimensions: int, text: str = "") -> list[str]:
+    """Return a name for each subscript of an array: the last are row and col, or index alone.
+
+    They get underscores where a text has one of them already.
+
+    >>> subscript_names(3), subscript_names(1)
+    (['q', 'row', 'col'], ['index'])
+    >>> subscript_names(2, "int row = lane / 8;")
+    ['row_', 'col_']
+    """
+    if dimensions == 1:
+        names = ["index"]
+    else:
+        outer = [f"p{number}" for number in range(dimensions - 4)]
+        names = [*outer, *("p", "q", "row", "col")[-dimensions:]]
+    words = set(re.findall(r"\w+", text))
+    while not words.isdisjoint(names):
+        names = [f"{each}_" for each in names]
+    return names
 
 
 def operand(text: str) -> str:

@@ -255,8 +255,8 @@ class Answer(Explanation):
                 f"{cell:<{width}}  " for cell, width in zip(row, widths, strict=True) if width
             )
             yield AnswerLine(f"{'  or' if number else 'Cure':<9}{cells}{each.leaves}")
-            if each.everywhere:
-                yield AnswerLine(f"         every access as {each.everywhere}")
+            if each.others:
+                yield AnswerLine(f"         {each.others}")
         if not self.weighing:
             yield AnswerLine(f"         {self.caveat}")
             return

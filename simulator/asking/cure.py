@@ -16,7 +16,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from layouts.c_text import column, operand
+from layouts.c_text import column, operand, subscript_names
 from layouts.errors import plural
 from layouts.tile import Tile
 from simulator.asking.words import waits
@@ -67,9 +67,11 @@ class Cure:
     everywhere: str = ""
     """How to write any access, where `text` does not show it; else empty.
 
-    A swizzle of column 0 is the row alone: `s[r][0 ^ r]` reads `s[r][r]`; and one that leaves its
-    row has an index of its own.
+    A swizzle of column 0 is the row alone: `s[row][0 ^ row]` reads `s[row][row]`; and one that
+    leaves its row has an index of its own.
     """
+    place: str = ""
+    """That access as it was, `s[row][col]`, where `text` or `everywhere` has names of its own."""
 
     @property
     def size(self) -> str:
@@ -77,6 +79,13 @@ class Cure:
         if self.bytes is None:
             return ""
         return f"{self.bytes:,} bytes{f' (+{self.more:,})' if self.more else ''}"
+
+    @property
+    def others(self) -> str:
+        """How to write the other accesses, or what the names in `text` mean; often empty."""
+        if not self.place:
+            return ""
+        return f"every {self.place}" + (f" as {self.everywhere}" if self.everywhere else "")
 
     @property
     def effort(self) -> str:
@@ -174,7 +183,8 @@ def _swizzled(asked: AskedAccess, tile: Tile | None, rule: Rule) -> Cure | None:
     if best is None:
         return None
     found = _counted("swizzle", asked, tile, _written(asked, tile, best), best, rule)
-    return replace(found, everywhere=_everywhere(asked, tile, best, found.text))
+    everywhere, place = _everywhere(asked, tile, best, found.text)
+    return replace(found, everywhere=everywhere, place=place)
 
 
 def _counted(
@@ -235,7 +245,7 @@ def _written(asked: AskedAccess, tile: Tile | None, layout: Tile) -> str:
     sizes = question.array.sizes
     text = _columns(name, parts, sizes, layout)
     if len(text) > _LONGEST:
-        text = _columns(name, _letters(len(parts)), sizes, layout)
+        text = _columns(name, _names(asked), sizes, layout)
     if text:
         return text
     flat = Tile(1, layout.rows * layout.cols, swizzle=layout.swizzles)  # it leaves its rows
@@ -246,31 +256,37 @@ def _words(text: str) -> set[str]:
     return set(re.findall(r"\w+", text))
 
 
-def _everywhere(asked: AskedAccess, tile: Tile | None, layout: Tile, text: str) -> str:
-    """Return any access with the swizzle, where the text of this one does not tell it."""
+def _everywhere(
+    asked: AskedAccess, tile: Tile | None, layout: Tile, text: str
+) -> tuple[str, str]:  # fmt: skip
+    """Return any access with the swizzle, and without it; empty where the text says enough.
+
+    The first alone is empty where the text is that access.
+    """
     question = asked.question
     if tile is None or asked.tile is not None or question.offsets:
-        return ""
-    sizes, last = question.array.sizes, question.subscripts[-1]
-    letters = _letters(len(sizes))
+        return "", ""
+    sizes, last, names = question.array.sizes, question.subscripts[-1], _names(asked)
+    place = f"{question.array.name}{''.join(f'[{each}]' for each in names)}"
     if text.startswith("(&"):  # it leaves its rows
-        return f"int i = {_flat(letters, sizes)}; {text}"
-    if question.source[last.start : last.end].strip() != "0":
-        return ""
-    found = _columns(question.array.name, letters, sizes, layout)
-    return "" if found == text else found
+        return f"int i = {_flat(names, sizes)}; {text}", place
+    found = _columns(question.array.name, names, sizes, layout)
+    if found == text:
+        return "", place
+    is_first = question.source[last.start : last.end].strip() == "0"
+    return (found, place) if is_first else ("", "")
 
 
-def _letters(dimensions: int) -> list[str]:
-    """Return names for the subscripts of any access; the row is r, and the column c."""
-    return [*(f"p{k}" for k in range(dimensions - 4)), *"pqrc"[-dimensions:]]
+def _names(asked: AskedAccess) -> list[str]:
+    """Return names for the subscripts of any access."""
+    return subscript_names(len(asked.question.array.sizes), asked.question.source)
 
 
 def _flat(parts: Sequence[str], sizes: Sequence[int | None]) -> str:
     """Return the index of an element as if the array had one dimension.
 
-    >>> _flat(["q", "r", "c"], [None, 4, 33])
-    '(q*4 + r)*33 + c'
+    >>> _flat(["q", "row", "col"], [None, 4, 33])
+    '(q*4 + row)*33 + col'
     """
     text = parts[0]
     for size, each in zip(sizes[1:], parts[1:], strict=True):

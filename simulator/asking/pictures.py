@@ -55,8 +55,7 @@ class Picture:
 def with_cure(asked: AskedAccess, cure: Cure, rule: Rule) -> Picture:
     """Return the worst warp of a question with a cure."""
     warp, one = explained(asked, cure, rule)
-    others = cure.everywhere and f"every access as {cure.everywhere}"
-    notes = tuple(filter(None, (cure.size, cure.effort, cure.leaves, others)))
+    notes = tuple(filter(None, (cure.size, cure.effort, cure.leaves, cure.others)))
     number = warp if len(asked.warps) > 1 else None
     return Picture(_KINDS[cure.kind], (("", one),), number, cure.text, notes)
 

@@ -166,9 +166,9 @@ def test_cures_are_what_optimize_finds_and_count_counts(
 @pytest.mark.parametrize(
     ("text", "rule"),
     [
-        ("float s[32][32]; s[threadIdx.x][0]", "s[r][c ^ r]"),
-        ("float s[64][32]; *(float4*)&s[lane][0] = v", "s[r][c ^ ((r & 7) << 2)]"),
-        ("float a[2][32][32]; a[1][lane][0]", "a[q][r][c ^ ((q*32 + r) & 31)]"),
+        ("float s[32][32]; s[threadIdx.x][0]", "s[row][col ^ row]"),
+        ("float s[64][32]; *(float4*)&s[lane][0] = v", "s[row][col ^ ((row & 7) << 2)]"),
+        ("float a[2][32][32]; a[1][lane][0]", "a[q][row][col ^ ((q*32 + row) & 31)]"),
         ("float s[32][32]; s[lane][1]", ""),
     ],
 )
@@ -178,22 +178,23 @@ def test_a_swizzle_of_column_0_says_the_rule_that_the_other_access_needs(
     answer = explain(text)
     (swizzle,) = (cure for cure in answer.cures if cure.kind == "swizzle")
     assert swizzle.everywhere == rule
-    assert ("         every access as " in str(answer)) == bool(rule)
+    assert ("         every s[" in str(answer) or "every a[" in str(answer)) == bool(rule)
     assert len(str(answer).splitlines()) <= 15
     if not rule:
         return
-    line = f"         every access as {rule}"
+    place = {"s": "s[row][col]", "a": "a[q][row][col]"}[rule[0]]
+    line = f"         every {place} as {rule}"
     assert line in str(answer).splitlines()
     assert len(line) <= 80
     # What the text folds to is the rule at column 0.
-    lines = "int q = 1; int r = lane; int c = 0; " + text.rpartition(";")[0].partition("; ")[0]
+    lines = "int q = 1; int row = lane; int col = 0; " + text.rpartition(";")[0].partition("; ")[0]
     access = f"*(float4*)&{rule} = v" if "float4" in text else rule
     assert count(f"{lines}; {access}").totals()["bank_conflicts"] == swizzle.bank_conflicts
 
 
 _SHORT = {
-    2: "int r = lane%16; int c = lane/16*8; ",
-    3: "int q = lane/4; int r = lane%4; int c = 0; ",
+    2: "int row = lane%16; int col = lane/16*8; ",
+    3: "int q = lane/4; int row = lane%4; int col = 0; ",
 }
 """What the short names of a long index mean in the questions below."""
 
