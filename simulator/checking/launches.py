@@ -267,7 +267,7 @@ def _cure(report: CompiledReport) -> Callable[[SourcePlace | None], str]:
         if place is None:
             return ""
         return " ".join(
-            f"Write {each.text}: {each.before.bank_conflicts:,} -> {each.after.bank_conflicts:,}"
+            f"Write {each.written}: {each.before.bank_conflicts:,} -> {each.after.bank_conflicts:,}"
             " bank conflicts, equal outputs."
             for each in fixes()
             if each.text and (place.file, place.line) in _places(each)

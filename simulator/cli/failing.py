@@ -20,6 +20,8 @@ class Costs(NamedTuple):
     excessive: int = 0
     not_replayed: int = 0
     """Launches of which nothing is known: they are not a success, whatever was asked."""
+    unfixed: int = 0
+    """Bank conflicts that a diff was asked for, and that none removes."""
 
     @staticmethod
     def of(totals: Mapping[str, Any]) -> Costs:
@@ -48,6 +50,6 @@ def fail_options(command: Callable[..., Costs]) -> Callable[..., int]:
         if costs.not_replayed:
             return 2
         conflicts = fail_on_conflict and costs.bank_conflicts > 0
-        return int(conflicts or (fail_on_excess and costs.excessive > 0))
+        return int(costs.unfixed > 0 or conflicts or (fail_on_excess and costs.excessive > 0))
 
     return wrapped

@@ -213,6 +213,7 @@ class Tools:
         conflicts: every fix was run, and left the same outputs. `#include` may name files outside
         of the folder.
         """
+        from simulator.fixing.beside import kernel_names
         from simulator.fixing.fix import fixes_table
 
         self._inside(file)
@@ -239,8 +240,9 @@ class Tools:
         texts = [*(as_text(report.table(by=by)) for report in reports), *problems]
         if fix:
             with self._lock:
-                fixes = [report.fixes() for report in reports]
-            texts += [as_text(fixes_table(each)) for each in fixes if each]
+                fixes = [report.fixes(reports) for report in reports]
+            named = zip(kernel_names(reports), fixes, strict=True)
+            texts += [as_text(fixes_table(each, kernel=name)) for name, each in named if each]
             totals["fixes"] = [one.to_dict() for each in fixes for one in each]
         return _reply("\n\n".join(texts), Table(rows, totals))
 

@@ -7,7 +7,8 @@ report.fixed(report.fixes())    # the replay with all of them
 """
 
 from simulator.fixing.costs import Cost
-from simulator.fixing.finding import find_fixes, rerun_with
+from simulator.fixing.finding import find_fixes
 from simulator.fixing.fix import Fix
+from simulator.fixing.rerunning import rerun_with
 
 __all__ = ["Cost", "Fix", "find_fixes", "rerun_with"]

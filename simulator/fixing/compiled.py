@@ -16,7 +16,7 @@ from layouts.tile import Tile
 from simulator.errors import OptionError
 from simulator.fixing.arrays import SharedArray
 from simulator.fixing.declared import is_subscripted, line_of
-from simulator.fixing.edits import Edit, applied, edits_of
+from simulator.fixing.edits import Edit, applied, edits_of, overlap
 from simulator.fixing.fix import Fix
 from simulator.fixing.layouts import Candidate
 from simulator.law.specification import BANKS, WORD
@@ -24,7 +24,7 @@ from simulator.sass.lift.sites import MemorySite
 from simulator.sass.report import CompiledReport
 from simulator.sass.sampling import Relaunch
 
-__all__ = ["compiled_with", "joined_lines", "word_more"]
+__all__ = ["changed_text", "compiled_with", "joined_lines", "word_more"]
 
 _ASKED = re.compile(
     r"\b(?:__)?(?:nv_)?u?(?:char|short|int|long|longlong|float|double|half|bfloat16)[234]\b"
@@ -78,11 +78,28 @@ def compiled_with(report: CompiledReport, fixes: Sequence[Fix]) -> CompiledRepor
     Raises OptionError where one cannot be written, and what compiling and the run raise.
     """
     again = report.relaunch()
-    text = again.text()
-    edits: set[Edit] = set()
+    return again.recompiled(changed_text(again, fixes))
+
+
+def changed_text(again: Relaunch, fixes: Sequence[Fix]) -> str:
+    """Return the source of a launch with some fixes written into it.
+
+    Raises OptionError where one cannot be written.
+    """
+    text, edits = again.text(), set[Edit]()
     for each in fixes:
-        found = "the source is gone" if text is None else edits_of(each, text)
+        declared = each.target.declared if each.target else None
+        if text is None:
+            found: tuple[Edit, ...] | str = "the source is gone"
+        elif declared is not None and declared.file != again.source:
+            found = f"{each.array} is declared in {declared.file}"
+        else:
+            found = edits_of(each, text)
         if isinstance(found, str):
             raise OptionError(f"{found} (accepted: the source that was compiled)")
+        if overlap(set(found), edits):
+            raise OptionError(
+                f"{each.array}: another fix changes the same subscript (accepted: one)"
+            )
         edits |= set(found)
-    return again.recompiled(applied(text or "", edits))
+    return applied(text or "", edits)

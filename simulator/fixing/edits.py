@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import product
 
 from simulator.fixing.declared import Declared
 from simulator.fixing.fix import Fix
@@ -12,7 +13,7 @@ from simulator.fixing.layouts import Candidate
 from simulator.fixing.said import flat_index, grown_size, padded_size, subscripts
 from simulator.sass.code.preprocessor import directives, macros, plain
 
-__all__ = ["Edit", "applied", "edits_of", "kernels_with"]
+__all__ = ["Edit", "applied", "edits_of", "kernels_with", "lines_of", "overlap"]
 
 _CHANGES = re.compile(r"\+\+|--|(?<![=!<>])=(?!=)|\w\s*\(")
 _KERNEL = re.compile(r"\b__global__\b[^;{}]*?(\w+)\s*\([^;{}]*\)\s*\{")
@@ -35,31 +36,38 @@ def applied(text: str, edits: set[Edit]) -> str:
     return text
 
 
+def overlap(some: set[Edit], others: set[Edit]) -> bool:
+    """Whether an edit of the first changes what one of the others does."""
+    return any(
+        one.start < other.end and other.start < one.end for one, other in product(some, others)
+    )
+
+
 def edits_of(fix: Fix, text: str) -> tuple[Edit, ...] | str:
     """Return the changes that make a fix in its file's text, or why it is left to the reader."""
     array, candidate = fix.target, fix.candidate
     declared = None if array is None else array.declared
     if candidate is not None and candidate.mode is not None:
-        return f"{fix.array}: its tensor map is made on the host; write {fix.text}"
+        return f"{fix.array}: its tensor map is made on the host; write {fix.written}"
     if array is None or candidate is None or declared is None:
         return f"{fix.array}: its declaration is not known"
     if declared.is_dynamic:
         more = max(candidate.bytes - array.bytes, 0)
+        index = fix.written.partition(" in ")[0]
         launch = f" and launch with {more:,} bytes more" if more else ""
-        index = fix.text.partition(" in ")[0]
         return f"{fix.array}: its size is in the launch; write {index}{launch}"
     if not declared.dims:
-        return f"{fix.array}: its sizes are those of {declared.owner}; write {fix.text}"
+        return f"{fix.array}: its sizes are those of {declared.owner}; write {fix.written}"
     if declared.element != candidate.element and (candidate.tile.xors or len(declared.dims) == 1):
-        return f"{fix.array}: parts of its elements are accessed; write {fix.text}"
+        return f"{fix.array}: parts of its elements are accessed; write {fix.written}"
     found: list[Edit] = []
     is_flat = len(declared.dims) == 1
     if candidate.tile.pad and not is_flat:
         size = padded_size(array, candidate)
         if len(declared.places) < len(declared.dims):
-            return f"{fix.array}: its sizes are those of {declared.owner}; write {fix.text}"
+            return f"{fix.array}: its sizes are those of {declared.owner}; write {fix.written}"
         if None in declared.sizes or _pitch(declared) != candidate.pitch or size is None:
-            return f"{fix.array}: its rows are others; write {fix.text}"
+            return f"{fix.array}: its rows are others; write {fix.written}"
         found.append(Edit(*declared.places[-1], size))
     if candidate.tile.xors or is_flat:
         changed = _moved(declared, fix, candidate, text)
@@ -68,7 +76,7 @@ def edits_of(fix: Fix, text: str) -> tuple[Edit, ...] | str:
         found += changed
         more = 0 if candidate.tile.pad and not is_flat else candidate.bytes - array.bytes
         if more > 0 and not (is_flat and declared.places):
-            return f"{fix.array}: its last row must be whole; write {fix.text}"
+            return f"{fix.array}: its last row must be whole; write {fix.written}"
         if more > 0:
             found.append(Edit(*declared.places[0], grown_size(declared, more)))
     return tuple(found)
@@ -90,6 +98,12 @@ def kernels_with(declared: Declared, text: str) -> tuple[str, ...]:
     )
 
 
+def lines_of(declared: Declared, text: str) -> range:
+    """Return the lines in which an array can be named: those of the braces around it, or all."""
+    start, end = _scope(plain(text), declared.start)
+    return range(text.count("\n", 0, start) + 1, text.count("\n", 0, end) + 2)
+
+
 def _pitch(declared: Declared) -> int:
     return (declared.sizes[-1] or 0) * (declared.element or 0)
 
@@ -102,7 +116,7 @@ def _moved(declared: Declared, fix: Fix, candidate: Candidate, text: str) -> lis
         if declared.name in (macro.parameters or ()) or macro.name == own:
             continue
         if name.search(macro.body):
-            return f"{fix.array}: the macro {macro.name} has its name; write {fix.text}"
+            return f"{fix.array}: the macro {macro.name} has its name; write {fix.written}"
     bare = plain(text)
     start, end = _scope(bare, declared.start)
     edits: list[Edit] = []
@@ -114,7 +128,9 @@ def _moved(declared: Declared, fix: Fix, candidate: Candidate, text: str) -> lis
         parts = list(_subscripts(bare, at))
         if len(parts) != len(declared.dims):
             line = bare.count("\n", 0, at) + 1
-            return f"{fix.array}: line {line} uses it without all its subscripts; write {fix.text}"
+            return (
+                f"{fix.array}: line {line} uses it without all its subscripts; write {fix.written}"
+            )
         said = [text[a:b].strip() for a, b in parts]
         if any(_CHANGES.search(plain(each)) for each in said):
             line = bare.count("\n", 0, at) + 1
@@ -124,7 +140,7 @@ def _moved(declared: Declared, fix: Fix, candidate: Candidate, text: str) -> lis
             continue
         mixed = _mixed(declared, candidate, said)
         if mixed is None:
-            return f"{fix.array}: its swizzle leaves the last subscript; write {fix.text}"
+            return f"{fix.array}: its swizzle leaves the last subscript; write {fix.written}"
         edits.append(Edit(*parts[-1], mixed))
     if edits or at_origin:
         return edits

@@ -9,14 +9,26 @@ from math import prod
 
 import numpy as np
 
-from simulator.errors import OptionError, SassError
+from simulator.errors import OptionError, SassError, ToolError
 from simulator.fixing.arrays import SharedArray, find_arrays
-from simulator.fixing.compiled import compiled_with, joined_lines, word_more
+from simulator.fixing.beside import (
+    OTHER_OUTPUTS,
+    does_not_run,
+    harmed,
+    kernel_names,
+    same_sums,
+    shares,
+    worse,
+)
+from simulator.fixing.compiled import changed_text, joined_lines, word_more
 from simulator.fixing.costs import Cost
+from simulator.fixing.declared import Declared
+from simulator.fixing.edits import kernels_with
 from simulator.fixing.fix import Fix, SharedUse
 from simulator.fixing.layouts import Candidate, Choice, choose
 from simulator.fixing.modes import choose_mode
 from simulator.fixing.phases import phases_of, times_of, uses_of
+from simulator.fixing.ranking import preference, too_much
 from simulator.fixing.reading import reads_data
 from simulator.fixing.refusing import (
     hidden_base,
@@ -25,99 +37,46 @@ from simulator.fixing.refusing import (
     understood,
     what_reaches,
 )
-from simulator.fixing.runs import Costs, Runs, moves_of
-from simulator.fixing.said import operations_of, text_of
+from simulator.fixing.runs import Costs, Runs
+from simulator.fixing.said import operations_of, place_of, text_of
 from simulator.fixing.triton_layouts import triton_of
+from simulator.sass.code.preprocessor import plain
 from simulator.sass.report import CompiledReport
-from simulator.sass.run.grid import GridRun
 
-__all__ = ["find_fixes", "rerun_with"]
+__all__ = ["Finder", "find_fixes"]
 
-_STATIC = 48 * 1024
-"""Static shared memory of a kernel at most (CUDA C++ Programming Guide)."""
 _NONE_FEWER = "No layout of any kind has fewer."
+_FEWER_REFUSED = "Other layouts were predicted to have fewer, and do not hold once compiled."
 _MOST_FOLLOWED = 1 << 26
 """Thread instructions of a launch whose warps are followed from barrier to barrier."""
 _LITTLE = 10
 """An index is not changed for less than one of so many bank conflicts."""
-_CHEAP = 16
-"""Padding that takes at most one in so many bytes is said before a swizzle."""
 
 
-def find_fixes(report: CompiledReport) -> list[Fix]:
+def find_fixes(report: CompiledReport, beside: Sequence[CompiledReport] = ()) -> list[Fix]:
     """Return a Fix for each array with conflicts, those that save most first.
+
+    `beside`: other launches of the same source, which no fix may make worse.
 
     Raises LaunchError where the launch is no longer known, and whatever a run raises.
     """
     known = [value or 0 for value in report.instructions["bank_conflicts"]]
     if not sum(known):
         return []
-    search = _Finding(report)
+    search = Finder(report, beside)
     found = [search.fix(array) for array in search.arrays]
     chosen = [each for each in found if each is not None]
     return sorted(chosen, key=lambda each: (-each.saved, each.text == "", each.array))
 
 
-def rerun_with(report: CompiledReport, fixes: Sequence[Fix]) -> CompiledReport:
-    """Run a launch again with several fixes together.
+class Finder:
+    """The search for the fixes of a launch: its arrays, and what is changed in each."""
 
-    Raises OptionError for fixes of one array, or of another report, and what the run raises.
-    """
-    named: dict[tuple[int, ...] | str, Fix] = {}
-    for each in fixes:
-        if not isinstance(each, Fix):
-            raise OptionError(f"{each!r} is not a Fix (accepted: what report.fixes() returns)")
-        key = each.target.starts if each.target else each.array
-        if key in named:
-            raise OptionError(
-                f"two fixes of {each.array} (accepted: one for each array; an alternative stands"
-                " for its fix)"
-            )
-        if each.candidate is not None:
-            named[key] = each
-    parted = [each for each in named.values() if each.candidate and each.candidate.is_compiled]
-    if parted:
-        report = compiled_with(report, parted)
-        rest = [each for each in named.values() if each not in parted]
-        if not rest:
-            return report
-        named = {each.array: each for each in _found_again(report, rest)}
-    again = report.relaunch()
-    launch = again.launch()
-    pairs = [(each.target, each.candidate) for each in named.values()]
-    if any(array and max(array.starts) + array.size > launch.block_shared for array, _ in pairs):
-        raise OptionError(
-            "a fix belongs to another launch: the shared memory of this one is smaller"
-            " (accepted: what this"
-            " report's fixes() returns)"
-        )
-    changed = [(array, candidate) for array, candidate in pairs if array and candidate]
-    too_much = _too_much(launch, changed)
-    if too_much:
-        raise OptionError(f"these fixes do not fit together: {too_much}")
-    moves = moves_of(launch, changed)
-    made = again.replay(moves)
-    return replace(made, rerun=replace(again, moves=moves))
-
-
-def _found_again(report: CompiledReport, fixes: Sequence[Fix]) -> list[Fix]:
-    """Return fixes for the same arrays of a source that was compiled anew."""
-    arrays = {each.name: each for each in _Finding(report).arrays}
-    found = []
-    for each in fixes:
-        target = arrays.get(each.array)
-        if target is None or target.bytes != each.bytes_before:
-            raise OptionError(
-                f"{each.array} is another array once the other fixes are compiled (accepted: it"
-                " alone, or one of its alternatives)"
-            )
-        found.append(replace(each, target=target))
-    return found
-
-
-class _Finding:
-    def __init__(self, report: CompiledReport) -> None:
+    def __init__(
+        self, report: CompiledReport, beside: Sequence[CompiledReport] = ()
+    ) -> None:  # fmt: skip
         self.report = report
+        self.beside = [each for each in beside if each is not report]
         self.runs = Runs(report)
         self.touched = self.runs.touched
         again, self.launch = self.runs.again, self.runs.launch
@@ -187,9 +146,15 @@ class _Finding:
             better += self._compiled(plain, array, joined, costs)
         if not better:
             return replace(plain, proved=choice.proved and not choice.candidates, why=choice.text)
-        first, *others = sorted(
-            better, key=lambda each: (each.after.bank_conflicts, *_preference(each, bool(joined)))
-        )
+        better.sort(key=lambda each: (each.after.bank_conflicts, *preference(each, bool(joined))))
+        if not against:
+            better, refused = self._holding(better, array, joined, costs)
+            if not better:
+                return replace(plain, why=f"Not proposed: {'; '.join(refused)}.")
+            first = better[0]
+            notes = tuple(f"Not {each}." for each in refused)
+            better[0] = replace(first, notes=(*first.notes, *notes))
+        first, *others = better
         if not against and first.operations and first.saved * _LITTLE < first.before.bank_conflicts:
             against = (
                 f"Not proposed: what helps removes {first.saved:,} of"
@@ -198,37 +163,114 @@ class _Finding:
         if against:
             notes = (*plain.notes, understood(array))
             return replace(plain, why=against, alternatives=(first, *others), notes=notes)
-        if joined and first.operations and first.candidate and not first.candidate.is_compiled:
+        if joined and first.operations and first.compiled is None:
             said = f"The compiler may part the accesses that it joined ({lines_text(joined)})."
             first = replace(first, notes=(*first.notes, said))
         return replace(first, alternatives=tuple(others))
+
+    def _holding(
+        self, ranked: Sequence[Fix], array: SharedArray, joined: Sequence[int], before: Costs
+    ) -> tuple[list[Fix], list[str]]:
+        """Return the fixes that hold once compiled, and why others do not, the best first.
+
+        No more are compiled than until one has as few bank conflicts as were predicted. What
+        could not be compiled stands behind what was, where the compiler may part its accesses.
+        """
+        held, refused, todo = list[Fix](), list[str](), list(ranked)
+        while todo:
+            each = todo.pop(0)
+            now = each if each.compiled else self._once_compiled(each, array, joined, before)
+            if isinstance(now, str):
+                refused.append(f"{each.written}: {now}")
+                continue
+            held.append(now)
+            if now.compiled and now.after.bank_conflicts <= each.after.bank_conflicts:
+                break
+        least = min(each.after.bank_conflicts for each in ranked)
+        held = [
+            replace(each, proved=False, why=_FEWER_REFUSED)
+            if refused and each.after.bank_conflicts > least
+            else each
+            for each in held
+        ]
+        held.sort(
+            key=lambda each: (
+                bool(joined and each.operations and not each.compiled),
+                each.after.bank_conflicts,
+                *preference(each, bool(joined)),
+            )
+        )
+        return [*held, *todo], refused
+
+    def _once_compiled(
+        self, fix: Fix, array: SharedArray, joined: Sequence[int], before: Costs
+    ) -> Fix | str:
+        """Return a fix as it is once compiled, or why it is not proposed then.
+
+        As it was, where the source cannot be changed or compiled.
+        """
+        again, declared, candidate = self.runs.again, array.declared, fix.candidate
+        if declared is None or candidate is None or again.moves is not None:
+            return fix
+        try:
+            text = changed_text(again, [fix])
+            made = again.recompiled(text)
+            others = [each for each in self.beside if shares(each, declared, again.text() or "")]
+            names = kernel_names([self.report, *others])
+            if not self.runs.keeps_outputs(made):
+                return OTHER_OUTPUTS
+            why = worse(made, self.report, fix.saved if fix.text else None)
+            if why:
+                said = f" (the compiler had joined accesses of {lines_text(joined)})"
+                why = f"once compiled, {names[0]} {why}"
+                return f"{why}{said if joined and fix.operations else ''}"
+            why = harmed(text, others, names[1:])
+            if why:
+                gone = self.report.bank_conflicts - made.bank_conflicts
+                return f"it removes {gone:,} bank conflicts of {names[0]}, but {why}"
+            fix = replace(fix, notes=(*fix.notes, *self._not_run(declared)))
+            if fix.text and same_sums(made, self.report, fix):
+                return replace(fix, compiled=made)
+            other = Finder(made)
+        except (OptionError, ToolError):
+            return fix
+        except SassError as error:
+            return does_not_run(error)
+        found = [each for each in other.arrays if each.name == array.name]
+        if len(found) != 1:
+            return "it is another array once compiled"
+        costs = other.runs.before(found[0])
+        moved = replace(candidate, is_compiled=True)
+        plain = replace(fix, before=sum(before.values(), Cost(0, 0)))
+        now = self._if_better(plain, array, moved, before, costs, other.runs)
+        if now is None:
+            return "once compiled, its accesses cost as much as before, or more"
+        none_left = not now.after.bank_conflicts
+        said = f"the accesses that the compiler joined ({lines_text(joined)}) are others"
+        note = f"It was compiled: {said if joined else 'its accesses are others then'}."
+        why = _NONE_FEWER if none_left else "Not searched."
+        notes = (*fix.notes, note)
+        return replace(now, compiled=made, proved=none_left, why=why, notes=notes)
+
+    def _not_run(self, declared: Declared) -> tuple[str, ...]:
+        """Say which kernels use an array that is declared outside of all, and were not run."""
+        ran = {each.title.partition("<")[0] for each in (self.report, *self.beside)}
+        using = kernels_with(declared, self.runs.again.text() or "")
+        others = [each for each in using if each not in ran]
+        return (
+            (f"Not run, and it uses {declared.name}, too: {', '.join(others)}.",) if others else ()
+        )
 
     def _compiled(
         self, plain: Fix, array: SharedArray, joined: Sequence[int], before: Costs
     ) -> list[Fix]:
         """Compile a padding that parts what the compiler joined; none where it does not help."""
         candidate = word_more(array, self.runs.again)
-        if candidate is None or _too_much(self.launch, [(array, candidate)]):
+        if candidate is None or too_much(self.launch, [(array, candidate)]):
             return []
-        try:
-            made = compiled_with(self.report, [replace(plain, candidate=candidate)])
-            other = _Finding(made)
-        except (SassError, OptionError):
-            return []
-        found = [each for each in other.arrays if each.name == array.name]
-        if len(found) != 1 or not self.runs.keeps_outputs(made):
-            return []
-        costs = other.runs.before(found[0])
-        fix = self._if_better(plain, array, candidate, before, costs, other.runs)
-        if fix is None:
-            return []
-        none_left = not fix.after.bank_conflicts
-        said = (
-            f"It was compiled: the accesses that the compiler joined ({lines_text(joined)}) are"
-            " others."
-        )
-        why = _NONE_FEWER if none_left else "Not searched."
-        return [replace(fix, proved=none_left, why=why, notes=(*plain.notes, said))]
+        blank = replace(plain, candidate=candidate)
+        found = self._once_compiled(blank, array, joined, before)
+        return [] if isinstance(found, str) or found.compiled is None else [found]
 
     def _choice(self, array: SharedArray) -> Choice:
         if any(each.kind == "tile" for each in array.units):
@@ -267,7 +309,7 @@ class _Finding:
         self, plain: Fix, array: SharedArray, candidate: Candidate, choice: Choice, before: Costs
     ) -> Fix | None:
         """Run a layout. None where it does not run, changes an output or is not better."""
-        if _too_much(self.launch, [(array, candidate)]):
+        if too_much(self.launch, [(array, candidate)]):
             return None
         costs = self.runs.after(array, candidate)
         fix = None if costs is None else self._if_better(plain, array, candidate, before, costs)
@@ -302,46 +344,20 @@ class _Finding:
         ):
             return None
         taken = self.launch.taken_shared - array.bytes + candidate.bytes
+        source = self._source(array)
         return replace(
-            plain, text=text_of(array, candidate), kind=candidate.kind, after=after,
+            plain, text=text_of(array, candidate, source), kind=candidate.kind, after=after,
+            place=place_of(array, candidate, source),
             notation=candidate.tile.notation or "", operations=operations_of(array, candidate),
             bytes_after=candidate.bytes, occupancy_after=self._occupancy(taken),
             by_line=self.runs.by_line(before, costs, other), candidate=candidate,
         )  # fmt: skip
 
-
-def _too_much(launch: GridRun, changed: Sequence[tuple[SharedArray, Candidate]]) -> str:
-    """Say which limit a block's shared memory goes over with these layouts, if it does."""
-    more = [(array.is_static, candidate.bytes - array.bytes) for array, candidate in changed]
-    size = launch.taken_shared + sum(grown for _, grown in more)
-    limit = launch.architecture.shared_bytes
-    if launch.chip is not None:
-        limit = min(limit, launch.chip.shared_bytes)
-    if size > max(limit, launch.taken_shared):
-        return f"a block would take {size:,} bytes of shared memory (accepted: {limit:,})"
-    static = launch.taken_shared - launch.shared_bytes
-    static += sum(grown for is_static, grown in more if is_static)
-    if static > _STATIC and any(is_static and grown for is_static, grown in more):
-        return f"static shared memory would take {static:,} bytes (accepted: {_STATIC:,})"
-    return ""
-
-
-def _preference(fix: Fix, is_joined: bool) -> tuple[bool, bool, int, int, int]:
-    """Order fixes that remove as much: room first, then cheap padding of rows, the rest.
-
-    Of an array that is declared without rows, padding costs operations, as a swizzle does: the
-    fewer, then the fewer bytes. A swizzle would part what the compiler joined, so padding is
-    better then, dear or not.
-    """
-    more = fix.bytes_after - fix.bytes_before
-    loses = (fix.occupancy_after.blocks or 0) < (fix.occupancy_before.blocks or 0)
-    is_dear = more * _CHEAP > fix.bytes_before and not is_joined
-    rank = {"tma": 0, "pad": 1, "swizzle": 2, "both": 3}[fix.kind]
-    declared = fix.target.declared if fix.target else None
-    is_flat = declared is not None and declared.bytes is not None
-    if fix.kind == "pad" and fix.operations and is_flat and not is_joined:
-        rank = 2
-    return loses, is_dear, rank, fix.operations, more
+    def _source(self, array: SharedArray) -> str:
+        """Return the text of the files that access an array, without comments."""
+        files = {*array.files, *([array.declared.file] if array.declared else [])}
+        sources = self.runs.again.sources
+        return plain("\n".join(line for name in files for line in sources.get(name, ())))
 
 
 def _reuse(array: SharedArray) -> tuple[str, ...]:

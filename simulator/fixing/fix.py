@@ -46,6 +46,8 @@ class Fix(Result):
     """The declaration with its padding, or the access with its new index; "": nothing to change.
 
     Where the array must grow for the index, `in` and the declaration follow."""
+    place: str = ""
+    """The access that `text` stands for, such as `tile[row][col]`; "": it is a declaration."""
     why: str
     """How it is known that nothing is better, or why nothing was tried."""
     proved: bool
@@ -78,6 +80,8 @@ class Fix(Result):
     notes: tuple[str, ...] = ()
     report: CompiledReport | None = field(default=None, repr=False, compare=False)
     """That of the launch without it."""
+    compiled: CompiledReport | None = field(default=None, repr=False, compare=False)
+    """That of the source that it was written into; None: it could not be, or was not."""
     target: SharedArray | None = field(default=None, repr=False, compare=False)
     candidate: Candidate | None = field(default=None, repr=False, compare=False)
 
@@ -95,14 +99,16 @@ class Fix(Result):
     def times(self) -> tuple[KernelTime, KernelTime] | None:
         """The launch's predicted time as it is, and with this fix alone; None: not known.
 
-        Blocks run again for it when it is first asked. What a swizzle adds to an index is not in
-        it: see `operations`.
+        Blocks run again for it when it is first asked. It is that of `compiled`, where there is
+        one: else what a swizzle adds to an index is not in it (see `operations`).
         """
         if self.report is None or not self.text:
             return None
         try:
             before = self.report.time()
-            after = before if before.cycles is None else self.report.fixed([self]).time()
+            if before.cycles is None:
+                return None
+            after = (self.compiled or self.report.fixed([self])).time()
         except (ChipError, LaunchError):  # pipes that are not known; a report that was pickled
             return None
         return None if after.cycles is None else (before, after)
@@ -124,6 +130,7 @@ class Fix(Result):
         return {
             "array": self.array,
             "text": self.text,
+            "place": self.place,
             "kind": self.kind,
             "wavefronts_before": self.before.wavefronts,
             "wavefronts": self.after.wavefronts,
@@ -132,6 +139,7 @@ class Fix(Result):
             "unremovable": self.unremovable,
             "proved": self.proved,
             "outputs_equal": self.outputs_equal,
+            "compiled": self.compiled is not None,
             "array_bytes_before": self.bytes_before,
             "array_bytes": self.bytes_after,
             "blocks_per_sm_before": self.occupancy_before.blocks,
@@ -144,6 +152,12 @@ class Fix(Result):
         }
 
     @property
+    def written(self) -> str:
+        """What to write, and for which accesses: `tile[row][col ^ row] for each tile[row][col]`."""
+        access, grows, declared = self.text.partition(" in ")
+        return f"{access} for each {self.place}{grows}{declared}" if self.place else self.text
+
+    @property
     def sentences(self) -> tuple[str, ...]:
         """The fix in words: what to write first."""
         before, after = self.before.bank_conflicts, self.after.bank_conflicts
@@ -152,18 +166,21 @@ class Fix(Result):
         if not self.text:
             said = [f"{self.array}: nothing to change, {_conflicts(before)}."]
         else:
-            said = [f"{self.array}: write {self.text}. {conflicts}, {waves}."]
+            said = [f"{self.array}: write {self.written}. {conflicts}, {waves}."]
             said.append(self._spent())
             said += self._grown()
             if self.times:
                 said.append(_predicted(*self.times))
-                if self.operations and (self.speedup or 0) > 1:
-                    said.append("That time does not include the added operations of the index.")
+                if self.compiled is None:
+                    said.append(self._uncompiled())
             if self.notation:
                 said.append(f"CuTe: {self.notation}.")
             if self.triton:
                 said.append(f"Triton{self._rows()}: {self.triton}.")
-            said.append("It ran with every access at its new place, and left the same outputs.")
+            ran = "The changed source was compiled and ran"
+            if self.compiled is None:
+                ran = "It ran with every access at its new place"
+            said.append(f"{ran}, and left the same outputs.")
         said.append(self.why)
         if self.unremovable:
             said.append(
@@ -171,12 +188,23 @@ class Fix(Result):
                 " shared memory removes them."
             )
         offered = "Or write" if self.text else "It ran with"
-        said += [
-            f"{offered} {each.text}: {_conflicts(each.after.bank_conflicts)},"
-            f" {each.after.wavefronts:,} wavefronts. {' '.join([each._spent(), *each._grown()])}"
-            for each in self.alternatives
-        ]
+        for each in self.alternatives:
+            is_doubtful = self.compiled is not None and each.compiled is None
+            compiled = " (not compiled)" if is_doubtful else ""
+            costs = f"{_conflicts(each.after.bank_conflicts)}, {each.after.wavefronts:,} wavefronts"
+            said.append(
+                f"{offered} {each.written}{compiled}: {costs}."
+                f" {' '.join([each._spent(), *each._grown()])}"
+            )
         return (*said, *self.notes)
+
+    def _uncompiled(self) -> str:
+        """Say what a time is worth that is not of compiled code."""
+        more = ", without the added operations of the index" if self.operations else ""
+        return (
+            f"That is the time of the same instructions at other addresses{more}: the changed"
+            " source was not compiled."
+        )
 
     def _spent(self) -> str:
         more = self.bytes_after - self.bytes_before
@@ -223,8 +251,8 @@ def _conflicts(count: int) -> str:
     return f"{count:,} bank conflict{'s'[: count != 1]}"
 
 
-def fixes_table(fixes: Sequence[Fix], rule: str = "") -> Table:
-    """Return a row per fix, and each in words; of several rules, it names its own."""
+def fixes_table(fixes: Sequence[Fix], rule: str = "", kernel: str = "") -> Table:
+    """Return a row per fix, and each in words; of several rules or kernels, it names its own."""
     names = (
         "array", "text", "bank_conflicts_before", "bank_conflicts", "wavefronts_before",
         "wavefronts", "array_bytes_before", "array_bytes", "unremovable", "proved",
@@ -232,7 +260,10 @@ def fixes_table(fixes: Sequence[Fix], rule: str = "") -> Table:
     rows = [{name: each.summary()[name] for name in names} for each in fixes]
     hidden = [] if any(each.unremovable for each in fixes) else ["unremovable"]
     text = [*(" ".join(each.sentences) for each in fixes), *_together(fixes)]
-    title = "What to change" if fixes else "Nothing to fix: no bank conflicts in shared memory."
+    of = f" in {kernel}" if kernel else ""
+    title = f"What to change{of}"
+    if not fixes:
+        title = f"Nothing to fix{of}: no bank conflicts in shared memory."
     title = f"{rule} rule: {title}" if rule else title
     return Table(
         rows, {"fixes": len(rows)}, sums=(), title=title, text=text, columns=names, hidden=hidden

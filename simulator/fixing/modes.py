@@ -11,6 +11,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from layouts.c_text import subscript_names
 from layouts.swizzle import Swizzle
 from layouts.tile import Tile
 from simulator.fixing.arrays import SharedArray
@@ -70,17 +71,20 @@ def choose_mode(array: SharedArray, touched: Touched, pricer: Pricer, times: flo
     return Choice((candidate,), True, text)
 
 
-def mode_text(array: SharedArray, candidate: Candidate) -> str:
+def mode_text(array: SharedArray, candidate: Candidate, source: str = "") -> str:
     """Return the mode of the tensor map, and the index that follows it."""
+    (index,) = subscript_names(1, source)
     mode = candidate.mode or 0
     name = array.name if array.name.isidentifier() else "s"
     map_mode = f"CU_TENSOR_MAP_SWIZZLE_{f'{mode}B' if mode else 'NONE'}"
     if not mode:
-        return f"{map_mode}, and {name}[i]"
+        return f"{map_mode}, and {name}[{index}]"
     declared = array.declared.element if array.declared else None
-    counted = "" if declared == candidate.element else f", i counted in {candidate.element} bytes"
+    counted = (
+        "" if declared == candidate.element else f", {index} counted in {candidate.element} bytes"
+    )
     flat = Tile(1, candidate.tile.rows * candidate.tile.cols, swizzle=candidate.tile.swizzle)
-    return f"{map_mode}, and {name}[{flat.c(col='i')}]{counted}"
+    return f"{map_mode}, and {name}[{flat.c(col=index)}]{counted}"
 
 
 def _named(mode: int) -> str:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import difflib
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import product
 
 from simulator.errors import SassError
-from simulator.fixing.edits import Edit, applied, edits_of, kernels_with
+from simulator.fixing.beside import OTHER_OUTPUTS, does_not_run, kernel_names, worse
+from simulator.fixing.edits import Edit, applied, edits_of, kernels_with, overlap
 from simulator.fixing.fix import Fix
 from simulator.results.tables import equal
 from simulator.sass.report import CompiledReport
@@ -65,7 +65,7 @@ def patch_of(reports: Sequence[CompiledReport], fixes: Sequence[Fix] | None = No
         return Patch(name, "", "", (), (), (why,))
     work = _Writing(name, text, list(reports))
     for place, report in enumerate(reports[: 1 if fixes is not None else None]):
-        for fix in report.fixes() if fixes is None else fixes:
+        for fix in report.fixes(reports) if fixes is None else fixes:
             work.take(fix, place)
     after = applied(text, work.edits)
     known = tuple(work.known) if work.edits else ()
@@ -78,6 +78,7 @@ class _Writing:
 
     def __init__(self, name: str, text: str, reports: list[CompiledReport]) -> None:
         self.name, self.text, self.reports = name, text, reports
+        self.kernels = kernel_names(reports)
         self.known = reports
         self.edits: set[Edit] = set()
         self.kept: list[Fix] = []
@@ -87,7 +88,8 @@ class _Writing:
     def take(self, fix: Fix, place: int) -> None:
         """Write a fix of one report, or one of its alternatives; or say why it is left."""
         if not fix.text:
-            self.left.append(f"{fix.array}: {fix.why[:1].lower()}{fix.why[1:]}")
+            of = f"{self.kernels[place]}, " if len(self.kernels) > 1 else ""
+            self.left.append(f"{of}{fix.array}: {fix.why[:1].lower()}{fix.why[1:]}")
             return
         reasons, able = [], []
         for each in (fix, *fix.alternatives):
@@ -104,7 +106,7 @@ class _Writing:
         kept, edits, known = min(able, key=lambda each: _conflicts(each[2]))
         if kept is not fix:
             why = _cause(reasons[0], fix) if able[0][0] is not fix else _fewer(able[0][2], known)
-            self.instead.append(f"{fix.array}: wrote {kept.text}, not {fix.text}: {why}")
+            self.instead.append(f"{fix.array}: wrote {kept.written}, not {fix.text}: {why}")
         self.kept.append(kept)
         self.edits, self.known = edits, known
 
@@ -123,9 +125,8 @@ class _Writing:
         ran = {each.title.partition("<")[0] for each in self.reports}
         others = [each for each in kernels_with(declared, self.text) if each not in ran]
         if others:
-            return f"{fix.array}: {others[0]} uses it, too, and was not run; write {fix.text}"
-        pairs = product(found, self.edits)
-        if any(one.start < other.end and other.start < one.end for one, other in pairs):
+            return f"{fix.array}: {others[0]} uses it, too, and was not run; write {fix.written}"
+        if overlap(set(found), self.edits):
             return f"{fix.text}: it overlaps what was changed before"
         edits = self.edits | set(found)
         made = self._tried(edits, place, fix.saved)
@@ -140,18 +141,13 @@ class _Writing:
             try:
                 made = first.relaunch().recompiled(text)
             except SassError as error:
-                return f"the changed source does not run: {_first_reason(error)}"
+                return does_not_run(error)
             if not equal(made.outputs, first.outputs):
-                return "the changed source leaves other outputs"
-            now, was = (each.totals()["all"] for each in (made, known))
-            fewer = was["bank_conflicts"] - now["bank_conflicts"]
-            helps = fewer >= 0 if number != place else 0 < predicted <= 2 * fewer
-            if not helps or now["wavefronts"] > was["wavefronts"]:
-                return (
-                    f"once compiled it has {now['bank_conflicts']:,} bank conflicts and"
-                    f" {now['wavefronts']:,} wavefronts, {was['bank_conflicts']:,} and"
-                    f" {was['wavefronts']:,} before; {predicted:,} conflicts less were predicted"
-                )
+                return OTHER_OUTPUTS
+            saved = predicted if number == place else None
+            why = worse(made, known, saved)
+            if why:
+                return f"once compiled, {self.kernels[number]} {why}"
             found.append(made)
         return found
 
@@ -163,14 +159,8 @@ def _conflicts(reports: Sequence[CompiledReport]) -> int:
 def _cause(reason: str, fix: Fix) -> str:
     """Return why a fix is left, without what to write then."""
     said = reason.removeprefix(f"{fix.array}: ").removeprefix(f"{fix.text}: ")
-    return said.removesuffix(f"; write {fix.text}")
+    return said.removesuffix(f"; write {fix.written}")
 
 
 def _fewer(first: Sequence[CompiledReport], reports: Sequence[CompiledReport]) -> str:
     return f"{_conflicts(reports):,} bank conflicts once compiled, not {_conflicts(first):,}"
-
-
-def _first_reason(error: SassError) -> str:
-    """Return an error's first line, and the next where that only announces it."""
-    first, *rest = str(error).splitlines()
-    return f"{first} {rest[0].strip()}" if first.endswith(":") and rest else first

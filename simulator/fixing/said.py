@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from functools import reduce
 from operator import or_
 
-from layouts.c_text import column, operand
+from layouts.c_text import column, operand, subscript_names
 from layouts.term import Term
 from layouts.tile import Tile
 from simulator.fixing.arrays import SharedArray
@@ -20,33 +20,54 @@ __all__ = [
     "grown_size",
     "operations_of",
     "padded_size",
+    "place_of",
     "subscripts",
     "text_of",
 ]
 
-_NAMES = ("w", "z", "y", "x")
+_MOST_NAMES = 4
+"""Subscripts of an array that are named one by one; one with more has a flat index."""
 
 
-def text_of(array: SharedArray, candidate: Candidate) -> str:
-    """Return what to write: `tile[32][33]`, `tile[y][x ^ (y & 31)]`, or `s[i + i / 32] in s[1056]`.
+def text_of(array: SharedArray, candidate: Candidate, source: str = "") -> str:
+    """Return what to write: `tile[32][33]`, `tile[row][col ^ row]` or `s[index + index / 32]`.
 
-    The last names the declaration, where the array must grow for the index.
+    Where the array must grow for the index, ` in s[1056]` follows. No name of a subscript is in
+    `source`, the text that the array is accessed in. See `place_of`.
     """
     declared = array.declared
     if candidate.mode is not None:
-        return mode_text(array, candidate)
-    by_rows = _by_rows(array, candidate)
+        return mode_text(array, candidate, source)
+    by_rows = _by_rows(array, candidate, source)
     if by_rows is not None:
         return by_rows
     name = _name(array)
     unit = _unit(array, candidate)
     known = declared is not None and declared.element is not None
     plain = unit == candidate.element if known else candidate.natural
-    counted = "" if plain else f" (i counted in {candidate.element} bytes)"
+    (index,) = subscript_names(1, source)
+    counted = "" if plain else f" ({index} counted in {candidate.element} bytes)"
     grown = ""
     if candidate.bytes > array.bytes and array.is_static and known:
         grown = f" in {name}[{-(-candidate.bytes // unit)}]"
-    return f"{name}[{flat_index(candidate)}]{grown}{counted}"
+    return f"{name}[{flat_index(candidate, index)}]{grown}{counted}"
+
+
+def place_of(array: SharedArray, candidate: Candidate, source: str = "") -> str:
+    """Return what `text_of` changes, `tile[row][col]` or `s[index]`; "" for a declaration.
+
+    Where TMA is to mix nothing, the index is plain, and nothing is changed in it.
+    """
+    if candidate.mode == 0:
+        return ""
+    by_rows = _by_rows(array, candidate, source) if candidate.mode is None else None
+    if by_rows is None:
+        names = subscript_names(1, source)
+    elif candidate.kind == "pad":
+        return ""
+    else:
+        names = subscript_names(len(array.declared.sizes) if array.declared else 1, source)
+    return f"{_name(array)}{''.join(f'[{each}]' for each in names)}"
 
 
 def operations_of(array: SharedArray, candidate: Candidate) -> int:
@@ -64,7 +85,7 @@ def operations_of(array: SharedArray, candidate: Candidate) -> int:
     )
 
 
-def _by_rows(array: SharedArray, candidate: Candidate) -> str | None:
+def _by_rows(array: SharedArray, candidate: Candidate, source: str = "") -> str | None:
     """Return a layout as the array's own rows say it; None where only a flat index does."""
     tile, declared = candidate.tile, array.declared
     if (
@@ -78,8 +99,8 @@ def _by_rows(array: SharedArray, candidate: Candidate) -> str | None:
     dims = (*declared.dims[:-1], size or declared.dims[-1])
     if candidate.kind == "pad" and size:
         return declared.said(dims)
-    names = _NAMES[-len(declared.sizes) :]
-    same = candidate.element == declared.element and len(names) == len(declared.sizes)
+    names = subscript_names(len(declared.sizes), source)
+    same = candidate.element == declared.element and len(names) <= _MOST_NAMES
     mixed = subscripts(tile, declared.sizes, names) if same else None
     if mixed is None:
         return None
@@ -88,7 +109,7 @@ def _by_rows(array: SharedArray, candidate: Candidate) -> str | None:
     return f"{access} in {declared.said(dims)}" if candidate.kind == "both" else access
 
 
-def flat_index(candidate: Candidate, said: str = "i") -> str:
+def flat_index(candidate: Candidate, said: str = "index") -> str:
     """Return the moved place of an element as C; `said` is its index."""
     tile = candidate.tile
     if candidate.kind == "pad":

@@ -50,9 +50,10 @@ _CURE = _object(
 _FIX = _object(
     lines=_map({"type": "array"}),
     totals=_object(
-        array=_TEXT, text=_TEXT, kind=_TEXT, wavefronts_before=_INTEGER, wavefronts=_INTEGER,
+        array=_TEXT, text=_TEXT, place=_TEXT, kind=_TEXT,
+        wavefronts_before=_INTEGER, wavefronts=_INTEGER,
         bank_conflicts_before=_INTEGER, bank_conflicts=_INTEGER, unremovable=_INTEGER, proved=_FLAG,
-        outputs_equal=_FLAG, array_bytes_before=_INTEGER, array_bytes=_INTEGER,
+        outputs_equal=_FLAG, compiled=_FLAG, array_bytes_before=_INTEGER, array_bytes=_INTEGER,
         blocks_per_sm_before=_MAYBE_INTEGER, blocks_per_sm=_MAYBE_INTEGER, operations=_INTEGER,
         speedup=_MAYBE_NUMBER, notation=_TEXT, triton=_TEXT, why=_TEXT,
     ),

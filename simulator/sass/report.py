@@ -121,15 +121,17 @@ class CompiledReport(SiteTable):
             self._times[chosen, clock_mhz] = time_of(work, chosen, clock_mhz)
         return self._times[chosen, clock_mhz]
 
-    def fixes(self) -> list[Fix]:
+    def fixes(self, beside: Sequence[CompiledReport] = ()) -> list[Fix]:
         """Return what to change in each array with bank conflicts, those that save most first.
 
         The launch runs again, with the arguments as they are now: to see every access, and with
-        each layout that is said. An array that no layout helps is a Fix without a text.
+        each layout that is said. Where the source can be changed, it is compiled with the layout.
+        An array that no layout helps is a Fix without a text. `beside`: other launches of the same
+        source, which no fix may make worse.
 
         Raises LaunchError as `timelines` does, and whatever the run raises.
         """
-        found: list[Fix] = import_module(_FIXING).find_fixes(self)
+        found: list[Fix] = import_module(_FIXING).find_fixes(self, beside)
         return found
 
     def fixed(self, fixes: Sequence[Fix]) -> CompiledReport:

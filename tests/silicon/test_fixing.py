@@ -88,7 +88,7 @@ def test_a_fix_has_no_more_conflicts_than_its_author_left(name: str) -> None:
 def test_tma_is_told_the_mode_that_spreads_a_column() -> None:
     (fix,) = replayed("tile, swizzle none").fixes()
     assert (fix.array, fix.kind, fix.proved) == ("tile", "tma", True)
-    assert fix.text.startswith("CU_TENSOR_MAP_SWIZZLE_128B, and tile[i ^ ((i >> 3) & 28)]")
+    assert fix.text.startswith("CU_TENSOR_MAP_SWIZZLE_128B, and tile[index ^ ((index >> 3) & 28)]")
     assert "none 11,904, 128 bytes 1,152" in fix.why
 
 

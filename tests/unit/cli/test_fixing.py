@@ -47,7 +47,7 @@ def test_fix_says_below_the_table_what_to_change(source: Path) -> None:
     table, _, fixes = result.stdout.partition("What to change\n")
     assert "LDS" in table
     assert "tile: write tile[N][N + 1]. 992 → 0 bank conflicts" in fixes
-    assert "Or write tile[y][x ^ y]" in fixes
+    assert "Or write tile[row][col ^ row]" in fixes
 
 
 def test_fix_as_json_stands_in_the_totals(source: Path) -> None:
@@ -76,7 +76,7 @@ def test_fix_diff_prints_a_diff_alone(source: Path, launch: list[str]) -> None:
         "-    __shared__ float tile[N][N];", "+    __shared__ float tile[N][N + 1];",
     ]  # fmt: skip
     assert all(line[0] in "+-@ " for line in lines)
-    assert "compiled and replayed: 992 -> 0 bank conflicts, equal outputs" in result.stderr
+    assert "turn compiled and replayed: 992 -> 0 bank conflicts, equal outputs" in result.stderr
     assert source.read_text() == SOURCE
 
 

@@ -77,7 +77,7 @@ def test_an_address_that_was_kept_in_local_memory_is_refused(kernel: str, text: 
     # What was understood was run, and is said as that.
     assert [(each.text, each.after.bank_conflicts) for each in fix.alternatives] == [
         ("t[32][33]", 0),
-        ("t[y][x ^ y]", 0),
+        ("t[row][col ^ row]", 0),
     ]
     assert any(each.startswith("It ran with t[32][33]: 0 bank") for each in fix.sentences)
 

@@ -53,6 +53,62 @@ def test_a_padding_of_one_word_is_compiled_and_parts_the_accesses() -> None:
     assert [each.tobytes() for each in both.outputs] == [each.tobytes() for each in report.outputs]
 
 
+GEMM = """
+__global__ void k(const float *a, const float *b, float *c) {
+    __shared__ float as[16][64];
+    __shared__ float bs[16][64];
+    const int t = threadIdx.x, tx = t % 16, ty = t / 16, r = t / 4, q = t % 4 * 4;
+    const float4 v = *(const float4 *)&a[r * 16 + q];
+    as[q][r] = v.x, as[q + 1][r] = v.y, as[q + 2][r] = v.z, as[q + 3][r] = v.w;
+    *(float4 *)&bs[t / 16][t % 16 * 4] = *(const float4 *)&b[t * 4];
+    __syncthreads();
+    float sums[4][4] = {};
+    for (int i = 0; i < 16; i++) {
+        float x[4], y[4];
+        for (int j = 0; j < 4; j++) x[j] = as[i][ty * 4 + j];
+        for (int j = 0; j < 4; j++) y[j] = bs[i][tx * 4 + j];
+        for (int j = 0; j < 4; j++)
+            for (int l = 0; l < 4; l++) sums[j][l] += x[j] * y[l];
+    }
+    for (int j = 0; j < 4; j++)
+        for (int l = 0; l < 4; l++) c[(ty * 4 + j) * 64 + tx * 4 + l] = sums[j][l];
+}"""
+
+
+def test_a_swizzle_that_parts_what_the_compiler_joined_is_not_proposed() -> None:
+    report = replay_compiled(
+        GEMM, grid=1, block=256,
+        args=[np.arange(1024, dtype=np.float32) % 7 for _ in range(2)]
+        + [np.zeros(4096, np.float32)],
+    )  # fmt: skip
+    (fix,) = report.fixes()
+    assert (fix.text, fix.kind, fix.proved) == ("as[16][68]", "pad", False)
+    assert fix.compiled is not None
+    made = fix.compiled
+    assert report.bank_conflicts - made.bank_conflicts == fix.saved > 0
+    assert report.wavefronts - made.wavefronts == fix.before.wavefronts - fix.after.wavefronts
+    assert fix.times is not None
+    assert fix.times[1].cycles == made.time().cycles
+    said = " ".join(fix.sentences)
+    assert "The changed source was compiled and ran, and left the same outputs." in said
+    (note,) = fix.notes
+    assert note.startswith("Not as[row][col ^ ((row & 12) << 1)] for each as[row][col]: once compi")
+    assert note.endswith(" wavefronts (the compiler had joined accesses of line 13).")
+    assert all(each.kind != "swizzle" for each in fix.alternatives)
+
+
+def test_machine_code_has_a_time_that_says_what_it_is_of() -> None:
+    source = replayed()
+    assert source.rerun is not None
+    report = replay_compiled(
+        source.rerun.given["cubin"].image, grid=1, block=256,
+        args=[np.arange(1024, dtype=np.float32), np.zeros(1024, np.float32)],
+    )  # fmt: skip
+    fix = next(each for each in report.fixes() if each.text)
+    assert fix.compiled is None
+    assert "the changed source was not compiled." in " ".join(fix.sentences)
+
+
 def test_paddings_that_fit_one_by_one_but_not_together_are_told() -> None:
     source = """
 __global__ void k(float *out) {

@@ -13,8 +13,9 @@ from layouts.tile import Tile
 from simulator.fixing.arrays import SharedArray
 from simulator.fixing.declared import Declared, declarations, resolved
 from simulator.fixing.edits import applied, edits_of, kernels_with
+from simulator.fixing.fix import Fix
 from simulator.fixing.layouts import Candidate, Kind
-from simulator.fixing.said import text_of
+from simulator.fixing.said import place_of, text_of
 
 PAD, XOR = Tile(32, 32, 1), Tile(32, 32, terms=(Term(5, 31),))
 SIZE = 4096
@@ -39,9 +40,11 @@ def written(text: str, tile: Tile, kind: Kind) -> str:
     array = SharedArray("t", (0,), SIZE, declared, True, rows, (), ())
     table = tile.offset(bytes_ // 4) * 4 + bytes_ % 4
     candidate = Candidate(kind, tile, 4, table, 128)
+    text_, place = text_of(array, candidate), place_of(array, candidate)
     fix: Any = SimpleNamespace(
-        array="t", target=array, candidate=candidate, text=text_of(array, candidate)
+        array="t", target=array, candidate=candidate, text=text_, place=place
     )
+    fix.written = Fix.written.fget(fix)  # type: ignore[attr-defined]
     found = edits_of(cast("Any", fix), text)
     return found if isinstance(found, str) else applied(text, set(found))
 
@@ -124,7 +127,7 @@ def test_what_an_index_cannot_be_written_into_is_left(use: str) -> None:
 def test_a_macro_that_has_the_name_hides_subscripts() -> None:
     head = "#define AT(r, c) t[r][c]\n#define SQUARE(t) ((t) * (t))\n"
     text = kernel("__shared__ float t[32][32];", f"{USE}\nAT(y, x) = 2;", head)
-    left = "t: the macro AT has its name; write t[y][x ^ y]"
+    left = "t: the macro AT has its name; write t[row][col ^ row] for each t[row][col]"
     assert written(text, XOR, "swizzle") == left
     assert written(text, PAD, "pad") == text.replace("[32][32];", "[32][33];")
     plain = text.replace("#define AT(r, c) t[r][c]\n", "").replace("AT(y, x) = 2;", "")
@@ -135,11 +138,16 @@ def test_a_macro_that_has_the_name_hides_subscripts() -> None:
 
 def test_an_array_of_other_rows_or_parts_is_left() -> None:
     other = kernel("__shared__ float t[16][64];")
-    assert written(other, PAD, "pad").startswith("t: its rows are others; write t[i + i / 32]")
+    assert written(other, PAD, "pad").startswith(
+        "t: its rows are others; write t[index + index / 32]"
+    )
     parts = kernel("__shared__ short t[2048];", "t[x] = a[x];")
     assert "parts of its elements" in written(parts, XOR, "swizzle")
     dynamic = kernel("extern __shared__ float t[];", FLAT)
-    said = "t: its size is in the launch; write t[i + i / 32] and launch with 128 bytes more"
+    said = (
+        "t: its size is in the launch; write t[index + index / 32] for each t[index] and launch"
+        " with 128 bytes more"
+    )
     assert written(dynamic, PAD, "pad").startswith(said)
 
 

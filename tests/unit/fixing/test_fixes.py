@@ -38,7 +38,7 @@ def test_a_transpose_is_padded_or_swizzled() -> None:
     assert (fix.before.wavefronts, fix.before.bank_conflicts) == (1056, 992)
     assert (fix.after.wavefronts, fix.after.bank_conflicts) == (64, 0)
     assert (fix.bytes_before, fix.bytes_after) == (4096, 4224)
-    assert [each.text for each in fix.alternatives] == ["tile[y][x ^ y]"]
+    assert [each.text for each in fix.alternatives] == ["tile[row][col ^ row]"]
     assert fix.alternatives[0].after == fix.after
 
 

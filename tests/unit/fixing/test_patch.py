@@ -85,7 +85,9 @@ def test_a_pointer_to_the_rows_keeps_a_padding_from_compiling() -> None:
     report = replayed(head + HEAD + body)
     patch = patch_of([report])
     assert (patch.diff, patch.reports, patch.fixes) == ("", (), ())
-    assert "the changed source does not run" in patch.left[0]
+    (fix,) = report.fixes()
+    assert fix.notes[0].startswith("Not t[32][33]: the changed source does not run: ")
+    assert "line 7 uses it without all its subscripts; write t[row][col ^ row]" in patch.left[0]
 
 
 def test_a_subscript_that_does_more_than_name_a_place_is_left() -> None:
@@ -156,7 +158,8 @@ def test_a_flat_index_is_padded_or_mixed_but_for_the_first_element() -> None:
 def test_what_was_written_instead_is_said() -> None:
     patch = patched("using Rows = float[32][32];\n" + BODY.replace("float t[32][32]", "Rows t"))
     assert patch.instead == (
-        "t: wrote t[y][x ^ y], not t[32][33]: its sizes are those of the type Rows",
+        "t: wrote t[row][col ^ row] for each t[row][col], not t[32][33]: its sizes are those of the"
+        " type Rows",
     )
     assert [each.totals()["all"]["bank_conflicts"] for each in patch.reports] == [0]
     assert patched().instead == ()
@@ -182,6 +185,6 @@ def test_a_change_that_loses_little_of_what_was_predicted_is_left() -> None:
     patch = patch_of([report], [hoped])
     assert patch.diff == ""
     assert patch.left == (
-        "t[32][33]: once compiled it has 0 bank conflicts and 64 wavefronts, 992 and 1,056 before;"
-        " 10,000 conflicts less were predicted",
+        "t[32][33]: once compiled, k goes from 992 to 0 bank conflicts; 10,000 fewer were"
+        " predicted",
     )

@@ -84,8 +84,8 @@ def test_ldmatrix_and_cp_async_of_rows_of_64_halves_get_the_usual_swizzle() -> N
     fixes = gemm("__shared__ __align__(128) __half a_s[64][64], b_s[64][64];", "a_s[r][c]",
                  "b_s[r][c]")  # fmt: skip
     assert [each.text for each in fixes] == [
-        "a_s[y][x ^ ((y & 7) << 3)]",
-        "b_s[y][x ^ ((y & 7) << 3)]",
+        "a_s[row_][col_ ^ ((row_ & 7) << 3)]",
+        "b_s[row_][col_ ^ ((row_ & 7) << 3)]",
     ]
     for each in fixes:
         assert each.notation == "Sw<3,3,3> o 0 o (64,64):(64,1)"
@@ -99,7 +99,7 @@ def test_in_dynamic_memory_the_swizzle_is_said_of_the_flat_index() -> None:
         "extern __shared__ __align__(128) __half pool[]; __half *a_s = pool, *b_s = pool + 4096;",
         "a_s[(r) * 64 + (c)]", "b_s[(r) * 64 + (c)]", 16384,
     )  # fmt: skip
-    assert [each.text for each in fixes] == ["pool[i ^ ((i >> 3) & 56)]"] * 2
+    assert [each.text for each in fixes] == ["pool[index ^ ((index >> 3) & 56)]"] * 2
     assert [each.notes for each in fixes] == [
         (f"Its index counts from byte {start} of the block's shared memory.",)
         for start in (0, 8192)
@@ -139,7 +139,7 @@ def test_parts_of_dynamic_memory_are_told_apart() -> None:
         "float sum = a[x * 32 + y];\nsum += b[y * 32 + x];\nout[y * 32 + x] = sum;",
         shared_bytes=8192,
     )
-    assert (fix.array, fix.lines, fix.text) == ("a", (5, 8), "a[i + i / 32]")
+    assert (fix.array, fix.lines, fix.text) == ("a", (5, 8), "a[index + index / 32]")
     assert (fix.bytes_after, fix.operations) == (4224, 2)
     assert "Give the launch 128 bytes more of dynamic shared memory." in fix.sentences
 
@@ -149,11 +149,11 @@ def test_conflicts_of_the_source_of_a_copy_are_apart() -> None:
 __global__ void k(const float *in, float *out) {
     __shared__ float t[128][STEP];
     const int i = threadIdx.x;
-    const unsigned to = (unsigned)__cvta_generic_to_shared(&t[0][0] + i * STEP);
+    const unsigned to = (unsigned)__cvta_generic_to_shared(&t[i][0]);
     asm volatile("cp.async.ca.shared.global [%0], [%1], 4;" ::"r"(to), "l"(in + i * 32));
     asm volatile("cp.async.wait_all;" ::: "memory");
     __syncthreads();
-    out[i] = (&t[0][0])[(i ^ 1) * STEP];
+    out[i] = t[i ^ 1][0];
 }"""
     args = [np.arange(4096, dtype=np.float32), np.zeros(128, np.float32)]
     report = replay_compiled(source, grid=1, block=128, args=args, define={"STEP": 32})
@@ -194,7 +194,7 @@ def test_casts_of_raw_memory_are_counted_in_what_they_access() -> None:
         "float sum = a[x][y];\nsum += b[x][y];\nout[y * 32 + x] = sum;",
         shared_bytes=8192,
     )
-    assert [each.text for each in fixes] == ["a[i + i / 32]", "b[i + i / 32]"]
+    assert [each.text for each in fixes] == ["a[index + index / 32]", "b[index + index / 32]"]
 
 
 def test_the_padding_of_a_flat_index_costs_operations_and_bytes() -> None:
@@ -203,7 +203,7 @@ def test_the_padding_of_a_flat_index_costs_operations_and_bytes() -> None:
         "out[y * 32 + x] = t[x * 32 + y];"
     )
     padded = next(each for each in (fix, *fix.alternatives) if each.kind == "pad")
-    assert (padded.text, padded.operations) == ("t[i + i / 32] in t[1056]", 2)
+    assert (padded.text, padded.operations) == ("t[index + index / 32] in t[1056]", 2)
     assert "Declare t[1056], because the index reaches further." in " ".join(fix.sentences)
     swizzled = next(each for each in (fix, *fix.alternatives) if each.kind == "swizzle")
     assert (swizzled.operations, fix.kind) == (2, "swizzle")  # as dear, and takes no bytes

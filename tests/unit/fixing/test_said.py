@@ -16,10 +16,10 @@ from simulator.errors import LaunchError
 from simulator.fixing.arrays import SharedArray
 from simulator.fixing.declared import Declared
 from simulator.fixing.layouts import Candidate, Kind
-from simulator.fixing.said import grown_size, operations_of, subscripts, text_of
+from simulator.fixing.said import grown_size, operations_of, place_of, subscripts, text_of
 from simulator.sass.run.moves import Moves
 
-NAMES = ("w", "z", "y", "x")
+NAMES = ("p", "q", "row", "col")
 
 
 def array_of(sizes: tuple[int, ...], element: int, is_known: bool = True) -> SharedArray:
@@ -41,7 +41,7 @@ def candidate_of(
 def places(text: str, sizes: tuple[int, ...], element: int) -> list[int]:
     """The first byte of each element of an array, as a text says it."""
     access, _, declared = text.partition(" in ")
-    access = access.partition(" (i, counted")[0]
+    access = access.partition(" (index counted")[0]
     found = re.findall(r"\[((?:[^\[\]])*)\]", access)
     dims = [int(Expression(each)({})) for each in re.findall(r"\[([^\]]*)\]", declared or "")]
     given = []
@@ -51,7 +51,7 @@ def places(text: str, sizes: tuple[int, ...], element: int) -> list[int]:
     read = [Expression(each) for each in found]
     for flat in range(prod(sizes)):
         at = dict(zip(NAMES[-len(sizes) :], np.unravel_index(flat, sizes), strict=True))
-        values = {name: int(value) for name, value in at.items()} | {"i": flat}
+        values = {name: int(value) for name, value in at.items()} | {"index": flat}
         moved = [each({name: values[name] for name in each.names}) for each in read]
         place = 0
         for size, each in zip(dims or (sizes if len(moved) > 1 else [0]), moved, strict=True):
@@ -97,16 +97,31 @@ def test_padding_a_flat_index_costs_operations_and_names_the_array_that_grows() 
         found = candidate_of(kind, tile, 4, array.size)
         return text_of(array, found), operations_of(array, found)
 
-    assert said((1024,), Tile(32, 32, 1)) == ("t[i + i / 32] in t[1056]", 2)
-    assert said((1024,), Tile(32, 32, 4)) == ("t[i + i / 32 * 4] in t[1152]", 3)
-    assert said((1200,), Tile(50, 24, 1)) == ("t[i + i / 24] in t[1250]", 3)  # not a shift
-    assert said((8, 64), Tile(16, 32, 1)) == ("t[i + i / 32] in t[528]", 2)  # not its rows
+    assert said((1024,), Tile(32, 32, 1)) == ("t[index + index / 32] in t[1056]", 2)
+    assert said((1024,), Tile(32, 32, 4)) == ("t[index + index / 32 * 4] in t[1152]", 3)
+    assert said((1200,), Tile(50, 24, 1)) == ("t[index + index / 24] in t[1250]", 3)  # not a shift
+    assert said((8, 64), Tile(16, 32, 1)) == ("t[index + index / 32] in t[528]", 2)  # not its rows
     assert said((32, 32), Tile(32, 32, 1)) == ("t[32][33]", 0)
     assert said((8, 16), Tile(8, 16, 1)) == ("t[8][17]", 0)
     by_plane = Tile(32, 8, terms=(Term(3, 7),))
-    assert said((4, 8, 8), by_plane, "swizzle")[0] == "t[z][y][x ^ y]"
+    assert said((4, 8, 8), by_plane, "swizzle")[0] == "t[q][row][col ^ row]"
     swizzle = Tile(32, 32, terms=(Term(5, 31),))
-    assert said((1024,), swizzle, "swizzle") == ("t[i ^ (i >> 5)]", 2)
+    assert said((1024,), swizzle, "swizzle") == ("t[index ^ (index >> 5)]", 2)
+
+
+def test_a_text_has_no_name_of_the_source_and_says_what_it_stands_for() -> None:
+    def said(sizes: tuple[int, ...], tile: Tile, kind: Kind, source: str) -> tuple[str, str]:
+        array = array_of(sizes, 4)
+        found = candidate_of(kind, tile, 4, array.size)
+        return text_of(array, found, source), place_of(array, found, source)
+
+    swizzle, plain = Tile(32, 32, terms=(Term(5, 31),)), "int x, y; t[y][x]"
+    assert said((32, 32), swizzle, "swizzle", plain) == ("t[row][col ^ row]", "t[row][col]")
+    taken = "int row = blockIdx.x; t[row][0]"
+    assert said((32, 32), swizzle, "swizzle", taken) == ("t[row_][col_ ^ row_]", "t[row_][col_]")
+    flat = said((1024,), swizzle, "swizzle", "int index;")
+    assert flat == ("t[index_ ^ (index_ >> 5)]", "t[index_]")
+    assert said((32, 32), Tile(32, 32, 1), "pad", plain) == ("t[32][33]", "")
 
 
 @pytest.mark.parametrize(
@@ -123,18 +138,23 @@ def test_texts_name_as_few_subscripts_as_they_can() -> None:
         tile = Tile(prod(sizes[:-1]), sizes[-1], terms=terms)
         return subscripts(tile, sizes, NAMES[-len(sizes) :])
 
-    assert said((4, 8, 8), Term(6, 3)) == ["z", "y", "x ^ z"]
-    assert said((4, 8, 8), Term(3, 7)) == ["z", "y", "x ^ y"]
-    assert said((4, 8, 8), Term(5, 7)) == ["z", "y", "x ^ ((z * 8 + y) >> 2)"]
-    assert said((2, 4, 8, 8), Term(8, 1)) == ["w", "z", "y", "x ^ w"]
+    assert said((4, 8, 8), Term(6, 3)) == ["q", "row", "col ^ q"]
+    assert said((4, 8, 8), Term(3, 7)) == ["q", "row", "col ^ row"]
+    assert said((4, 8, 8), Term(5, 7)) == ["q", "row", "col ^ ((q * 8 + row) >> 2)"]
+    assert said((2, 4, 8, 8), Term(8, 1)) == ["p", "q", "row", "col ^ p"]
     assert said((8, 4, 48), Term(1, 8), Term(7, 1)) is None  # leaves its row
 
 
 @pytest.mark.parametrize(
     ("sizes", "tile", "element", "text"),
     [
-        ((8, 16), Tile(8, 8, terms=(Term(3, 7),)), 8, "t[i ^ (i >> 3)] (i counted in 8 bytes)"),
-        ((2, 2, 2, 2, 8), Tile(16, 8, terms=(Term(3, 7),)), 4, "t[i ^ ((i >> 3) & 7)]"),
+        (
+            (8, 16),
+            Tile(8, 8, terms=(Term(3, 7),)),
+            8,
+            "t[index ^ (index >> 3)] (index counted in 8 bytes)",
+        ),
+        ((2, 2, 2, 2, 8), Tile(16, 8, terms=(Term(3, 7),)), 4, "t[index ^ ((index >> 3) & 7)]"),
     ],
 )
 def test_wider_elements_and_many_subscripts_are_said_flat(
@@ -152,7 +172,10 @@ def test_an_array_of_an_unknown_type_grows_by_as_many_elements_as_bytes() -> Non
 
 @pytest.mark.parametrize(
     ("sizes", "given"),
-    [((8, 16), ["y + 1 & 7", "x ? x - 1 : 15"]), ((4, 8, 8), ["z ^ 1", "y + z & 7", "x | 1"])],
+    [
+        ((8, 16), ["row + 1 & 7", "col ? col - 1 : 15"]),
+        ((4, 8, 8), ["q ^ 1", "row + q & 7", "col | 1"]),
+    ],
 )
 def test_subscripts_of_a_source_keep_their_values(sizes: tuple[int, ...], given: list[str]) -> None:
     tile = Tile(prod(sizes[:-1]), sizes[-1], terms=(Term(sizes[-1].bit_length() - 1, 7),))

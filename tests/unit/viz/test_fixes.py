@@ -26,7 +26,7 @@ def turned(kernel: str) -> CompiledReport:
 def test_a_page_says_what_to_write_and_what_it_saves() -> None:
     part = section(turned("transpose_naive"))
     text = "".join(part.after)
-    assert part.cure == "tile[i + i / 32]"  # the source is not there
+    assert part.cure == "tile[index + index / 32]"  # the source is not there
     assert f"<code>{part.cure}</code>" in text
     assert "What to change" in text
     assert "992" in text
