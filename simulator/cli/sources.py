@@ -79,6 +79,7 @@ def commands(launches: Launches, file: str, kernel: str | None = None) -> list[s
     """Return a command to edit and run for each kernel of a file, with its parameters above it."""
     from simulator.sass.code.describing import placeholder
     from simulator.sass.code.launches import FoundLaunch
+    from simulator.sass.found import is_launch_of
 
     said = []
     for name, listed in launches.kernels.items():
@@ -86,9 +87,11 @@ def commands(launches: Launches, file: str, kernel: str | None = None) -> list[s
             if kernel is not None and _plain(kernel) not in (name, signature.name):
                 continue
             said.append(str(signature))
-            found = [each for each in launches.launches if each.signature == signature]
+            launched = [each for each in launches.launches if each.signature == signature]
+            found = [each for each in launched if kernel is None or is_launch_of(each, kernel)]
             if not found:
                 shown = f"<{', '.join('…' for _ in signature.template)}>"
+                shown = "".join((kernel or "").partition("<")[1:]) or shown
                 found = [
                     FoundLaunch(
                         signature.full_name + (shown if signature.template else ""), signature.line,
@@ -99,6 +102,9 @@ def commands(launches: Launches, file: str, kernel: str | None = None) -> list[s
                 said.append(f"  {_command(each, file)}")
                 if each.unknown:
                     said.append(f"    to fill in: {', '.join(each.unknown)}")
+            if launched and found[0] not in launched:
+                others = dict.fromkeys(each.kernel for each in launched)
+                said.append(f"    the file launches {', '.join(others)}")
     return said
 
 
@@ -116,7 +122,7 @@ def _command(launch: FoundLaunch, file: str) -> str:
 
 
 def _plain(kernel: str) -> str:
-    return re.sub(r"<.*", "", kernel).rsplit("::", 1)[-1]
+    return re.sub(r"\s*<.*", "", kernel).rsplit("::", 1)[-1]
 
 
 def shape(text: str, flag: str) -> tuple[int, ...]:

@@ -10,13 +10,14 @@ from typing import Any
 from layouts.errors import accepted
 from simulator.errors import CubinError, LaunchError
 from simulator.law.chips import Chip
+from simulator.sass.code.demangling import has_more, same_name
 from simulator.sass.code.launches import FoundLaunch, Launches, find_launches
 from simulator.sass.code.naming import check_length, source_text
 from simulator.sass.code.options import CompilerOptions, from_database
 from simulator.sass.code.source import Source
 from simulator.sass.code.translation import translate
 
-__all__ = ["is_source", "launch_of", "launches_in", "wanted_launches"]
+__all__ = ["is_launch_of", "is_source", "launch_of", "launches_in", "wanted_launches"]
 
 _MOST_HEADERS = 64
 _LONGEST_HEADER = 1 << 18
@@ -74,20 +75,27 @@ def wanted_launches(
 ) -> tuple[list[FoundLaunch], list[str]]:
     """Return the launches of a kernel, or all, and the names of the kernels without a launch.
 
+    A kernel with template arguments is that instance of the template alone.
+
     Raises LaunchError for a kernel that the file does not have.
     """
     launched = {_plain(each.kernel) for each in launches.launches}
     names = [*launches.kernels, *(launched - {*launches.kernels})]
     if names and kernel is not None and _plain(kernel) not in {_plain(name) for name in names}:
         raise LaunchError(f"{file} has no kernel {kernel!r}: {accepted(kernel, names)}")
-    wanted = [
-        each
-        for each in launches.launches
-        if kernel is None or _plain(kernel) == _plain(each.kernel)
-    ]
     if kernel is None:
-        return wanted, [name for name in launches.kernels if name not in launched]
-    return wanted, [] if wanted else [_plain(kernel)]
+        idle = [name for name in launches.kernels if name not in launched]
+        return list(launches.launches), idle
+    wanted = [each for each in launches.launches if is_launch_of(each, kernel)]
+    return wanted, [] if wanted else [kernel]
+
+
+def is_launch_of(launch: FoundLaunch, kernel: str) -> bool:
+    """Whether a launch is of a kernel: of any instance, where no template arguments are given."""
+    if _plain(launch.kernel) != _plain(kernel) or "<" not in kernel:
+        return _plain(launch.kernel) == _plain(kernel)
+    launched, asked = ("".join(name.partition("<")[1:]) for name in (launch.kernel, kernel))
+    return same_name(launched, asked) or has_more(launched, asked)
 
 
 def launch_of(launch: FoundLaunch, symbols: Mapping[str, Any] | None = None) -> dict[str, Any]:
@@ -115,7 +123,7 @@ def launch_of(launch: FoundLaunch, symbols: Mapping[str, Any] | None = None) -> 
 
 
 def _plain(kernel: str) -> str:
-    return re.sub(r"<.*", "", kernel).rsplit("::", 1)[-1]
+    return re.sub(r"\s*<.*", "", kernel).rsplit("::", 1)[-1]
 
 
 def _shape(text: str, what: str) -> tuple[int, ...]:

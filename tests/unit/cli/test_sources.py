@@ -81,6 +81,27 @@ def test_a_kernel_that_nothing_launches_gives_a_command(
     assert "--arg 'random:i32[<elements of p>]' --arg 'f32=<s>'" in capsys.readouterr().err
 
 
+def test_an_instance_that_nothing_launches_gives_a_command_and_those_that_are_launched(
+    source: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["sass", source, "-DFACTOR=2", "--kernel", "turn<16>"]) == 2
+    said = capsys.readouterr()
+    assert not said.out
+    assert f"bankwise sass {source} --kernel 'turn<16>' --grid <grid>" in said.err
+    assert "the file launches turn<32>" in said.err
+
+
+def test_two_instances_of_one_template_are_compared(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "two.cu"
+    path.write_text(SOURCE.replace("fill<<<1, n>>>(b)", "turn<16><<<1, dim3(16, 16)>>>(a, b, n)"))
+    asked = [f"sass {path} -DFACTOR=2 --kernel 'turn<{size}>'" for size in (32, 16)]
+    assert main(["compare", *asked, "--format", "json"]) == 0
+    rows = json.loads(capsys.readouterr().out)["rows"]
+    assert [row["bank_conflicts"] for row in rows] == [992, 56]
+
+
 def test_a_kernel_that_is_not_in_the_file_is_refused_with_those_that_are(
     source: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
