@@ -83,7 +83,8 @@ def verdict(one: Explanation) -> Verdict:
     price = f"{plural(one.wavefronts, 'wavefront')} where {_enough(least)}"
     ways = max(depths) // op.passes
     if len(depths) == 1:
-        return Verdict("conflict", f"{ways}-way bank conflict: {price}")
+        beside = "" if ways == one.wavefronts else f" ({nsight})"
+        return Verdict("conflict", f"{ways}-way bank conflict: {price}{beside}")
     where = f"in {'each' if alike else 'the worst'} of its {len(depths)} phases"
     return Verdict("conflict", f"{ways}-way bank conflict {where}: {price} ({nsight})")
 

@@ -9,13 +9,15 @@ from typing import TYPE_CHECKING
 import click
 
 if TYPE_CHECKING:
+    from simulator.law.explaining import Explanation
     from simulator.sass.report import CompiledReport
 
 __all__ = ["hottest", "show_hottest"]
 
-_MOST_THREAD_INSTRUCTIONS = (
-    20_000_000  # a launch that executed more is not run again for its causes
-)
+_MOST_WORK = 500_000_000
+"""Thread instructions that a second run may take for the causes: one or two seconds of a core."""
+_WORK_OF_ACCESS = 500
+"""Thread instructions that take as long as to look at one access of a warp."""
 _HOTTEST = 10
 
 
@@ -27,26 +29,36 @@ def hottest(report: CompiledReport, kernel: str) -> list[tuple[int, str]]:
         for name, line, cost in zip(rows["file"], rows["line"], rows["bank_conflicts"], strict=True)
         if cost
     ]
-    why = _causes(report) if lines else {}
+    is_small = _work(report) <= _MOST_WORK
+    why = _causes(report) if lines and is_small else {}
+    unknown = (
+        "cause not found among the accesses that were looked at"
+        if is_small
+        else "cause not looked for: a second run of this launch takes long (--html FILE looks)"
+    )
     whole = report.extrapolated or report.blocks == prod(report.grid)
     part = "" if whole else f"  ({report.blocks} of {prod(report.grid)} blocks)"
     places = [f"{Path(name).name}:{line}  " if name else "" for _, name, line in lines]
     return [
-        (cost, f"{place}{kernel}{part}{why.get((name, line), '')}")
+        (cost, f"{place}{kernel}{part}  {why.get((name, line), unknown)}")
         for place, (cost, name, line) in zip(places, lines, strict=True)
     ]
+
+
+def _work(report: CompiledReport) -> float:
+    """Return how long a second run takes, in thread instructions: of the blocks that ran."""
+    share = report.blocks / prod(report.grid) if report.extrapolated else 1
+    accesses: float = report.totals()["all"]["requests"] * share
+    return report.thread_instructions + _WORK_OF_ACCESS * accesses
 
 
 def _causes(report: CompiledReport) -> dict[tuple[str, int], str]:
     """Return of each line its worst access: how many ways, of which instruction, and which lanes.
 
-    For that the launch runs again, unless it is large.
+    For that the launch runs again.
     """
     from simulator.asking.kernel import worst_accesses
-    from simulator.asking.words import cause
 
-    if report.thread_instructions > _MOST_THREAD_INSTRUCTIONS:
-        return {}
     found = report.instructions
     worst = worst_accesses(report)
     said: dict[tuple[str, int], tuple[int, str]] = {}
@@ -54,11 +66,19 @@ def _causes(report: CompiledReport) -> dict[tuple[str, int], str]:
         one = worst.get(address)
         if one is None or not one.bank_conflicts:
             continue
-        least = one.wavefronts - one.instruction.passes * one.bank_conflicts
-        first = cause(one).partition(". ")[0].rstrip(".")
-        text = f"  {one.wavefronts / least:.3g}-way {one.op}: {first[0].lower()}{first[1:]}"
-        said[file, line] = max(said.get((file, line), (0, "")), (one.bank_conflicts, text))
+        said[file, line] = max(said.get((file, line), (0, "")), (one.bank_conflicts, _cause(one)))
     return {place: text for place, (_, text) in said.items()}
+
+
+def _cause(one: Explanation) -> str:
+    """Return how many ways an access is, as Nsight counts them, how few it can be, and why."""
+    from simulator.asking.words import cause, least_wavefronts
+
+    least = least_wavefronts(one)
+    beside = f" ({least}-way at best)" if 1 < least < one.wavefronts else ""
+    beside = beside if one.excessive else " (which costs nothing)"
+    first = cause(one).partition(". ")[0].rstrip(".")
+    return f"{one.wavefronts}-way {one.op}{beside}: {first[0].lower()}{first[1:]}"
 
 
 def show_hottest(found: list[tuple[int, str]]) -> None:

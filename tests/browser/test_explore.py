@@ -85,6 +85,10 @@ def test_other_verdicts(explored: Any) -> None:
         verdict(page)
         == "Conflict-free: every ATOMS.CAS takes its wavefronts twice (Nsight calls that 2-way)"
     )
+    ask(page, "int s[1024]; s[lane * 32]", op="ATOMS.CAS")
+    assert verdict(page) == (
+        "32-way bank conflict: 64 wavefronts where 2 are enough (Nsight calls that 64-way)"
+    )
     ask(page, "float4 s[32]; s[lane]", op="cp.async.cg.16")
     assert verdict(page).startswith("Conflict-free: it does not pass")
     ask(page, COLUMN, mask="0")

@@ -65,7 +65,8 @@ const Words = (() => {
     const price = `${plural(wavefronts, "wavefront")} where ${number(least)} ${least === 1 ? "is" : "are"} enough`;
     const most = Math.max(...depths);
     if (depths.length === 1) {
-      return { level: "conflict", text: `${most}-way bank conflict: ${price}` };
+      const beside = most === wavefronts ? "" : ` (${nsight})`;
+      return { level: "conflict", text: `${most}-way bank conflict: ${price}${beside}` };
     }
     const where = new Set(depths).size === 1 ? `in each of its ${depths.length} phases`
       : `in the worst of its ${depths.length} phases`;

@@ -51,6 +51,10 @@ VERDICTS = [
         "8-way bank conflict in each of its 4 phases: 32 wavefronts where 4 are enough"
         " (Nsight calls that 32-way)",
     ),
+    (
+        "int s[1024]; atomicCAS(&s[lane * 32], 0, 1)",
+        "32-way bank conflict: 64 wavefronts where 2 are enough (Nsight calls that 64-way)",
+    ),
 ]
 
 
