@@ -1,7 +1,8 @@
 """Shared-memory instructions whose addresses come from data that the kernel loads.
 
 A histogram's bins, a gather's indices: other data, other bank conflicts. This walks the kernel's
-ways and follows the registers; what a branch on data chooses is not followed.
+ways and follows the registers; what a branch on data chooses is not followed. A guarded write
+leaves the old value only in the lanes that the guard keeps out, until its predicate may change.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ _COUNTED = re.compile(r"(?:LDS|STS|ATOMS)(?:\.|$)")
 _ADDRESS = re.compile(r"\[[^\]]*\]")
 _LEAVES = re.compile(r"(?:EXIT|RET\.|BRA$|BRA\.U$)")
 _PREDICATES = re.compile(r"(?:!?U?P[\dTR]\s*,\s*)+")
+_PREDICATE = re.compile(r"(?<![\w.])U?P[\dR](?!\w)")
 
 
 def addressed_by_data(
@@ -44,6 +46,19 @@ def addressed_by_data(
     return sorted(found[0])
 
 
+class _Known(NamedTuple):
+    """Registers that hold loaded data."""
+
+    whole: frozenset[str] = frozenset()
+    """In any lane."""
+    partly: frozenset[tuple[str, str]] = frozenset()
+    """Each with a guard: in the lanes where that is true."""
+
+    def joined(self, other: _Known) -> _Known:
+        """Return what holds data where one of two ways leads."""
+        return _Known(self.whole | other.whole, self.partly | other.partly)
+
+
 class _Step(NamedTuple):
     """What an instruction does with registers."""
 
@@ -53,8 +68,10 @@ class _Step(NamedTuple):
     """Registers of the shared address that it reaches."""
     loads: bool
     loads_shared: bool
-    always: bool
-    """Whether no guard can keep it from writing."""
+    guard: str
+    """In which lanes it reads and writes; "": in all."""
+    predicates: frozenset[str]
+    """Those that it may write: all that it names."""
     goes_on: bool
     """Whether the next instruction can come after it."""
     targets: tuple[int, ...]
@@ -66,35 +83,77 @@ class _Step(NamedTuple):
         return cls(
             writes, reads, frozenset(_REGISTER.findall(place[0]) if place else ()),
             bool(_LOADS.match(each.opcode)), bool(_SHARED_LOADS.match(each.opcode)),
-            not each.guard, bool(each.guard) or not _LEAVES.match(each.opcode), tuple(use.targets),
+            each.guard, frozenset(_PREDICATE.findall(each.operands)),
+            bool(each.guard) or not _LEAVES.match(each.opcode), tuple(use.targets),
         )  # fmt: skip
+
+    def reads_any(self, registers: frozenset[str], known: _Known) -> bool:
+        """Whether one of the registers holds loaded data in a lane that it reads."""
+        if not known.whole.isdisjoint(registers):
+            return True
+        if not (registers and known.partly):
+            return False
+        unread = _opposite(self.guard)
+        return any(name in registers and guard != unread for name, guard in known.partly)
+
+    def leaves(self, known: _Known, takes: bool) -> _Known:
+        """Return what holds loaded data behind it; `takes`: what it writes does, too."""
+        if not (known.partly or self.guard):
+            whole = known.whole | self.writes if takes else known.whole - self.writes
+            return _Known(whole)
+        if not (self.writes or self.predicates):
+            return known
+        partly = {
+            (name, guard)
+            for name, guard in known.partly
+            if name not in self.writes or self.guard not in ("", guard)
+        }
+        if self.guard:
+            partly |= {(name, _opposite(self.guard)) for name in self.writes & known.whole}
+        if takes:
+            partly |= {(name, self.guard) for name in self.writes}
+        changed = {
+            (name, guard)
+            for name, guard in partly
+            if not guard  # all lanes share a uniform register, whichever wrote it
+            or (name[0] == "U" and "UP" not in guard)
+            or not self.predicates.isdisjoint((guard.lstrip("@!"), "PR"))
+        }
+        whole = (known.whole - self.writes) | {name for name, _ in changed}
+        return _Known(whole, frozenset(partly - changed))
+
+
+def _opposite(guard: str) -> str:
+    """Return the guard of the other lanes.
+
+    >>> _opposite("@!P1"), _opposite("@P1")
+    ('@P1', '@!P1')
+    """
+    return guard.replace("@!", "@") if "!" in guard else guard.replace("@", "@!")
 
 
 def _found(steps: Sequence[_Step], shared: bool) -> tuple[set[int], set[int]]:
     """Return the accesses at such addresses, and all instructions that take such a value."""
-    before: dict[int, frozenset[str]] = {0: frozenset()}
+    before = {0: _Known()}
     addressed: set[int] = set()
     taking: set[int] = set()
     todo = [0]
     while todo:
         number = todo.pop()
         step, known = steps[number], before[number]
-        takes = not known.isdisjoint(step.reads)
+        takes = step.reads_any(step.reads, known)
         if takes:
             taking.add(number)
-        if not known.isdisjoint(step.address):
+        if step.reads_any(step.address, known):
             addressed.add(number)
-        after = known
-        if step.writes:
-            after = known - step.writes if step.always else known
-            if takes or step.loads or (shared and step.loads_shared):
-                after |= step.writes
+        after = step.leaves(known, takes or step.loads or (shared and step.loads_shared))
         for to in (*([number + 1] if step.goes_on else []), *step.targets):
             if to >= len(steps):
                 continue
             old = before.get(to)
-            if old is None or not after <= old:
-                before[to] = after if old is None else old | after
+            joined = after if old is None else old.joined(after)
+            if joined != old:
+                before[to] = joined
                 todo.append(to)
     return addressed, taking
 

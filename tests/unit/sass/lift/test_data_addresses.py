@@ -41,6 +41,24 @@ def found(*code: str) -> list[int]:
         ((LOADED, "R2UR UR4, R4", "LDS R6, [R0+UR4]"), [2]),
         ((LOADED, "MOV R4, 0x4", "LDS R6, [R4]"), []),  # the register has another use
         ((LOADED, "@P0 MOV R4, 0x4", "LDS R6, [R4]"), [2]),  # it may have
+        # Under the guard of a write the old value is gone; it may be there where the guard is not
+        # true, or where its predicate has changed since.
+        ((LOADED, "@P0 MOV R4, 0x4", "@P0 LDS R6, [R4]"), []),
+        ((LOADED, "@!P0 MOV R4, 0x4", "@!P0 IADD R5, R4, 0x4", "@!P0 LDS R6, [R5]"), []),
+        ((LOADED, "@P0 MOV R4, 0x4", "@!P0 LDS R6, [R4]"), [2]),
+        ((LOADED, "@P0 MOV R4, 0x4", "@P1 LDS R6, [R4]"), [2]),
+        ((LOADED, "@P0 MOV R4, 0x4", "@!P0 MOV R4, 0x8", "LDS R6, [R4]"), []),
+        ((LOADED, "@P0 MOV R4, 0x4", f"@P0 {LOADED}", "@P0 LDS R6, [R4]"), [3]),
+        ((LOADED, "@P0 MOV R4, 0x4", "ISETP.LT P0, PT, R0, 0x4, PT", "@P0 LDS R6, [R4]"), [3]),
+        ((LOADED, "@P0 MOV R4, 0x4", "R2P PR, R0, 0x7f", "@P0 LDS R6, [R4]"), [3]),
+        ((LOADED, "@P0 MOV R4, 0x4", "ISETP.LT P1, PT, R0, 0x4, PT", "@P0 LDS R6, [R4]"), []),
+        ((f"@P0 {LOADED}", "@!P0 LDS R6, [R4]", "LDS R6, [R4]"), [2]),
+        (
+            (LOADED, "@P0 MOV R4, 0x4", "@P0 LDS R6, [R4]", "ISETP P0, PT, R0, 0x4, PT", "BRA `2"),
+            [2],
+        ),
+        ((LOADED, "@P0 SHFL.IDX P0, R5, R4, 0x1, 0x1f", "@!P0 LDS R6, [R5]"), [2]),
+        ((LOADED, "@P0 R2UR UR4, R4", "@!P0 LDS R6, [R0+UR4]"), [2]),  # it is the whole warp's
         ((LOADED, "ISETP.LT P0, PT, R4, 0x4, PT", "LDS R6, [R4]"), [2]),
         # Data that lie in shared memory come from there; an index that was put there does not.
         ((LOADED, "STS [R0], R4", "LDS R5, [R0]", "LDS R6, [R5]"), [3]),
