@@ -257,17 +257,22 @@ def compare(
         most = max((site.wavefronts for site in sites), default=0)
         inputs = [replace(one, picture=tuple(_bars(one.result, most))) for one in inputs]
     if time:
-        inputs = [replace(one, time=_time(one, chip)) for one in inputs]
+        inputs = [replace(one, time=_time(one, rule, chip)) for one in inputs]
     return InputComparison(tuple(inputs))
 
 
-def _time(one: Input, chip: ChipLike | None) -> KernelTime:
+def _time(one: Input, rule: Rule, chip: ChipLike | None) -> KernelTime:
     from simulator.sass.report import CompiledReport  # the machine behind it takes half a second
 
     if not isinstance(one.result, CompiledReport):
         raise OptionError(
             f"{one.name} has no time: it is not a compiled kernel (accepted: commands such as 'sass"
             " k.cu', results of replay_compiled)"
+        )
+    if "documented" in (rule, one.result.rule):
+        raise OptionError(
+            f"{one.name} is asked for by the rule documented, and a time is that of the chip, by"
+            " the rule silicon (accepted: rule silicon, or no time)"
         )
     return one.result.time(chip)
 

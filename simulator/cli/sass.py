@@ -23,7 +23,7 @@ from simulator.cli.output import Format, Table, show
 from simulator.cli.outputs import blocks_for, check_arguments, read_checks, use_outputs
 from simulator.cli.replacing import REPLACED, launches_itself, replaced, typed
 from simulator.cli.sources import COMPILER, CompilerCommand, shape
-from simulator.cli.timing import is_timed, table_of, time_option
+from simulator.cli.timing import check_rules, is_timed, table_of, time_option
 from simulator.results.text import by_rule
 
 if TYPE_CHECKING:
@@ -104,6 +104,7 @@ def sass(
     cannot be replayed.
     """
     _check_options(listing=listing, triton=options["triton"], kernel=options["kernel"])
+    check_rules(rules)
     options["blocks"] = blocks_for(options)
     options["checks"] = read_checks(options["checks"])
     from simulator.law.chips import optional_chip

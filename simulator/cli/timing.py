@@ -11,11 +11,11 @@ from simulator.results.columns import law_columns
 from simulator.results.text import Table
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from simulator.sass.report import By, CompiledReport
 
-__all__ = ["is_timed", "table_of", "time_option"]
+__all__ = ["check_rules", "is_timed", "table_of", "time_option"]
 
 _WARP_CYCLES = (
     "Warp cycles are those of all warps that one SM runs, by what keeps each from issuing; in"
@@ -35,6 +35,15 @@ def time_option(command: Callable[..., Any]) -> Callable[..., Any]:
 def is_timed() -> bool:
     """Return whether the running command was asked for the time."""
     return bool(click.get_current_context().params.get("time"))
+
+
+def check_rules(rules: Sequence[str]) -> None:
+    """Refuse --time by another rule than the chip's, which the time would not follow."""
+    if is_timed() and "documented" in rules:
+        raise click.UsageError(
+            "--time is that of the chip, by the rule silicon, and was asked for by the rule"
+            " documented (accepted: --time without --rule documented and without --both-rules)"
+        )
 
 
 def table_of(report: CompiledReport, by: By) -> Table:

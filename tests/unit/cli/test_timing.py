@@ -85,6 +85,30 @@ def test_what_would_be_ignored_and_what_is_not_known_is_refused(
     assert "--time: would have no effect with --list" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("rule", [["--rule", "documented"], ["--both-rules"]])
+def test_a_time_by_the_documented_rule_is_refused(
+    rule: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The figures of silicon were printed as those of both rules."""
+    assert main([*TRANSPOSE, "--time", *rule]) == 2
+    said = capsys.readouterr()
+    assert not said.out
+    assert "(accepted: --time without --rule documented and without --both-rules)" in said.err
+    assert main([*TRANSPOSE, "--time", "--rule", "silicon"]) == 0
+
+
+def test_a_comparison_by_time_and_the_documented_rule_is_refused(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    for words in (
+        [shlex.join(TRANSPOSE), shlex.join(PADDED), "--rule", "documented"],
+        [shlex.join(TRANSPOSE), shlex.join([*PADDED, "--rule", "documented"])],
+    ):
+        assert main(["compare", *words, "--time"]) == 2
+        assert "(accepted: rule silicon, or no time)" in capsys.readouterr().err
+        assert main(["compare", *words]) == 0
+
+
 def test_two_kernels_are_compared_by_their_time(capsys: pytest.CaptureFixture[str]) -> None:
     words = [shlex.join(TRANSPOSE), shlex.join(PADDED), "--time", "--chip", "H100"]
     found = printed("compare", *words)
