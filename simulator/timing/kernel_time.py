@@ -154,7 +154,7 @@ class KernelTime(Result):
     def sentences(self) -> list[str]:
         """Say what it comes to."""
         if not self.limiter:
-            return [*self.notes]
+            return [*map(_sentence, self.notes)]
         limiter = NAMES[self.limiter]
         said = []
         if self.cycles is not None and self.range is not None:
@@ -177,7 +177,7 @@ class KernelTime(Result):
         else:
             said.append(f"At least {self.bound_cycles:,} cycles: {limiter}.")
             said.append(self.bound.verdict())
-        return [*said, *self.notes]
+        return [*said, *map(_sentence, self.notes)]
 
     def __str__(self) -> str:
         return "\n".join(self.sentences())
@@ -201,6 +201,16 @@ class KernelTime(Result):
             "speedup_without_conflicts": self.speedup_without_conflicts,
             "pipes": self.pipes, "reasons": self.reasons, "notes": list(self.notes),
         }  # fmt: skip
+
+
+def _sentence(note: str) -> str:
+    """Write a note as a sentence; one that begins with a file's name keeps it.
+
+    >>> _sentence("blocks differ"), _sentence("k.cu:4 indexes a table")
+    ('Blocks differ.', 'k.cu:4 indexes a table.')
+    """
+    begin = note[0].upper() if note.split()[0].isalpha() else note[0]
+    return f"{begin}{note[1:]}{'' if note.endswith('.') else '.'}"
 
 
 def spelled(seconds: float) -> str:

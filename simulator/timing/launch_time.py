@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from layouts.errors import short
 from simulator.errors import ChipError, OptionError
-from simulator.law.chips import Chip, ChipLike
+from simulator.law.chips import CHIPS, Chip, ChipLike
 from simulator.results.tables import Columns
 from simulator.timing.estimate import Estimate, estimate
 from simulator.timing.kernel_time import KernelTime
@@ -44,6 +44,9 @@ def time_of(work: Work, chip: ChipLike, clock_mhz: float | None = None) -> Kerne
         raise OptionError(f"clock_mhz = {short(clock_mhz)} (accepted: MHz of the SM, above 0)")
     machine = machine_of(chosen)
     clock_mhz = clock_mhz or _clock(work, chosen, machine)
+    if not chosen.runs(work.capability):
+        why = _not_run(work.capability, chosen)
+        return _unknown(work, chosen, TimeBound(chosen.name, {}, {}, clock_mhz), why)
     try:
         bound = bound_of(work, chosen, clock_mhz)
     except ChipError as error:
@@ -92,9 +95,18 @@ def _clock(work: Work, chip: Chip, machine: Mapping[str, float] | None) -> float
     return chip.clock_mhz * (machine["tensor_clock"] if multiplies else 1.0)
 
 
+def _not_run(capability: int, chip: Chip) -> str:
+    """Say that a chip does not run the code of a launch, and what to ask for instead."""
+    known = (name for name in CHIPS if Chip.of(name).runs(capability))
+    other = f", or the chip {name}" if (name := next(known, None)) else ""
+    return (
+        f"code for sm_{capability} does not run on {chip} (accepted: code for {chip.arch}{other})"
+    )
+
+
 def _other_code(work: Work, chip: Chip) -> list[str]:
-    """Say that a chip would run other code than this launch does."""
-    if chip.capability == work.capability:
+    """Say that a chip that runs the code of a launch would be given other code."""
+    if chip.capability == work.capability or not chip.runs(work.capability):
         return []
     own = f"{work.capability // 10}.{work.capability % 10}"
     return [f"the code is for compute capability {own}: {chip} would run other code"]
@@ -112,8 +124,8 @@ def _notes(work: Work, found: Estimate) -> list[str]:
     blocks = [_did(trace, len(work.instructions)) for trace in work.traces]
     if any(not np.array_equal(each, blocks[0]) for each in blocks):
         notes.append(
-            f"the {len(blocks)} blocks that were sampled differ: each represents an equal share"
-            " of the grid"
+            f"blocks differ: for the estimate {len(blocks)} of them ran, and each stands for an"
+            " equal share of the grid"
         )
     if len(found.run.ends) < found.blocks:
         notes.append(

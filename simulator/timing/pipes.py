@@ -112,16 +112,17 @@ class TimeBound:
         """Say what removing bank conflicts can gain.
 
         >>> cycles, floor = {"shared": 300.0, "fma": 200.0}, {"shared": 100.0, "fma": 200.0}
-        >>> TimeBound("H100", cycles, floor, 1980.0).verdict()
-        'Without bank conflicts at most ×2.00; ×1.50 where it runs at its bounds: FMA is the next.'
+        >>> print(TimeBound("H100", cycles, floor, 1980.0).verdict())
+        Without bank conflicts at most ×2.00; ×1.50 if it runs at its lower bound, then set by FMA.
         """
         if self.saved <= 0:
             return "No gain: there are no bank conflicts to remove."
         most = f"Without bank conflicts at most ×{self.most:.2f}"
         if self.speedup < 1.005:
-            return f"{most}; no gain where it runs at its bound: {NAMES[self.limiter]}."
+            limiter = NAMES[self.limiter]
+            return f"{most}; no gain if it runs at its lower bound, set by {limiter}."
         after = NAMES[self.without_conflicts.limiter]
-        return f"{most}; ×{self.speedup:.2f} where it runs at its bounds: {after} is the next."
+        return f"{most}; ×{self.speedup:.2f} if it runs at its lower bound, then set by {after}."
 
     def __str__(self) -> str:
         lines = [f"at least {self.cycles:,.0f} cycles on {self.chip}: {NAMES[self.limiter]}"]
@@ -146,7 +147,8 @@ def bound_of(work: Work, chip: ChipLike, clock_mhz: float | None = None) -> Time
     executed = [trace.instructions for trace in work.traces]
     if len(set(executed)) > 1:
         notes.append(
-            "sampled blocks differ: per pipe, the block with the least work is used for the grid"
+            "blocks differ: for the lower bound, each that did not run is taken to give every pipe"
+            " as little work as any that ran"
         )
     pipes, floors = bound_of_demands(demands, work.blocks, work.warps, rates)
     far, more = _memory_cycles(work, rates.chip, clock_mhz)
@@ -277,8 +279,8 @@ def _memory_cycles(
     notes = []
     if not found.covers_grid:
         notes.append(
-            "the 32-byte sectors of some global accesses do not move evenly from block to block:"
-            " L2 and DRAM are bounded by what the blocks that ran touch there"
+            "for L2 and DRAM the lower bound counts the global memory of the blocks that ran alone:"
+            " which sectors the others touch does not follow from it"
         )
     return cycles, notes
 

@@ -69,7 +69,7 @@ def test_the_block_with_least_work_stands_for_those_that_did_not_run() -> None:
     found = bound_of(both, "H100")
     on_one, units = 8, 4
     assert found.pipes["xu"] == pytest.approx(2 * 8 * on_one / units)
-    assert "sampled blocks differ" in found.notes[0]
+    assert "blocks differ: for the lower bound, each that did not run" in found.notes[0]
 
 
 def test_a_pipe_that_a_block_leaves_alone_is_bounded_by_the_blocks_that_ran() -> None:
@@ -127,7 +127,9 @@ def test_a_product_reads_a_from_registers_or_from_shared_memory() -> None:
 
 def test_the_verdict_says_what_is_next() -> None:
     cycles, floors = {"shared": 100.0, "fma": 200.0}, {"shared": 50.0, "fma": 200.0}
-    held = "Without bank conflicts at most ×1.25; no gain where it runs at its bound: FMA."
+    held = (
+        "Without bank conflicts at most ×1.25; no gain if it runs at its lower bound, set by FMA."
+    )
     assert TimeBound("H100", cycles, floors, None).verdict() == held
     none = "No gain: there are no bank conflicts to remove."
     assert TimeBound("H100", floors, floors, None).verdict() == none

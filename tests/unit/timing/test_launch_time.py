@@ -103,7 +103,7 @@ def test_a_chip_that_is_not_known_is_refused() -> None:
 
 
 def test_a_chip_without_timing_data_has_the_bound_and_the_reason() -> None:
-    found = time_of(work([*CONFLICTS], warps=8, times=20), "A100")
+    found = time_of(replace(work([*CONFLICTS], warps=8, times=20), capability=80), "A100")
     assert (found.cycles, found.active_cycles, found.seconds, found.range) == (None,) * 4
     assert found.speedup_without_conflicts is None
     assert found.limiter == "shared"
@@ -117,7 +117,7 @@ def test_a_chip_without_timing_data_has_the_bound_and_the_reason() -> None:
 
 
 def test_a_chip_whose_pipes_are_not_known_has_the_reason_alone() -> None:
-    found = time_of(work([*CONFLICTS]), "B200")
+    found = time_of(replace(work([*CONFLICTS]), capability=100), "B200")
     assert (found.cycles, found.bound_cycles, found.limiter, found.pipes) == (None, 0, "", {})
     assert found.notes[-1].startswith("Its cycles are not known: B200 has compute capability 10.0")
     assert found.rows() == []
@@ -136,9 +136,9 @@ def test_blocks_that_differ_stand_for_the_grid_and_a_note_says_so() -> None:
     long = work([*CONFLICTS], times=30, blocks=2, resident=2)
     both = replace(short, traces=(short.traces[0], long.traces[0]), grid=(264, 1, 1))
     found = time_of(both, "H100")
-    assert "the 2 blocks that were sampled differ: each represents an equal share of the grid" in (
-        found.notes
-    )
+    said = "locks differ: for the estimate 2 of them ran, and each stands for an equal share"
+    assert f"b{said} of the grid" in found.notes
+    assert f"B{said} of the grid." in found.sentences()
     times = [time_of(replace(each, grid=(264, 1, 1)), "H100").cycles for each in (short, long)]
     assert found.cycles is not None
     assert times[0] is not None
@@ -147,10 +147,21 @@ def test_blocks_that_differ_stand_for_the_grid_and_a_note_says_so() -> None:
     assert not [note for note in time_of(short, "H100").notes if "differ" in note]
 
 
-def test_code_of_another_architecture_has_a_note() -> None:
+@pytest.mark.parametrize(("capability", "other"), [(75, "T4"), (80, "A100"), (100, "B200")])
+def test_code_that_a_chip_does_not_run_has_no_time_there(capability: int, other: str) -> None:
+    """A measurement was said to lie between two numbers, and nobody can take it."""
+    found = time_of(replace(work([*CONFLICTS]), capability=capability), "H100")
+    assert (found.cycles, found.range, found.bound_cycles) == (None, None, 0)
+    assert found.notes == (
+        f"Its cycles are not known: code for sm_{capability} does not run on H100 (accepted: code"
+        f" for sm_90, or the chip {other}).",
+    )
+
+
+def test_code_for_a_smaller_capability_has_a_note() -> None:
     other = replace(work([*CONFLICTS]), capability=80)
-    found = time_of(other, "H100")
-    assert found.notes == ("the code is for compute capability 8.0: H100 would run other code",)
+    said = "the code is for compute capability 8.0: RTX 3080 would run other code"
+    assert said in time_of(other, "RTX 3080").notes
 
 
 def test_the_other_blocks_of_a_cluster_have_a_note() -> None:
@@ -180,8 +191,8 @@ def test_a_table_shows_the_reasons_that_occur_and_holds_them_all() -> None:
 def test_a_note_on_the_footprint_speaks_of_sectors() -> None:
     """An address that moves by a word per block is affine; the sector that it lies in is not."""
     loads = work([Line("LDG.E", "R4,[R6.64]", write=0, lines=1)], blocks=4)
-    said = " ".join(time_of(loads, "H100").notes)
-    assert "sectors of some global accesses do not move evenly" in said
+    said = " ".join(time_of(loads, "H100").sentences())
+    assert "For L2 and DRAM the lower bound counts the global memory of the blocks that ran" in said
     assert "affine" not in said
 
 

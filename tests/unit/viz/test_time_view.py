@@ -8,6 +8,7 @@ from html import unescape
 
 import pytest
 
+from simulator.law.chips import Chip
 from simulator.timing.kernel_time import KernelTime
 from simulator.timing.launch_time import time_of
 from tests.pages import Page
@@ -19,7 +20,8 @@ CONFLICTS = [Line("LDS", "R0,[R2]", write=0, cycles=32, floor=1), Line("FADD", "
 
 
 def slow(chip: str = "H100") -> KernelTime:
-    return time_of(work(CONFLICTS, warps=8, times=20, blocks=264, resident=2), chip)
+    launch = work(CONFLICTS, warps=8, times=20, blocks=264, resident=2)
+    return time_of(replace(launch, capability=Chip.of(chip).capability), chip)
 
 
 def widths(html: str, kind: str) -> list[float]:
