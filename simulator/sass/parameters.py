@@ -20,6 +20,7 @@ from layouts.errors import plural
 from simulator.errors import LaunchError
 from simulator.sass.code.cubin import Parameter
 from simulator.sass.code.demangling import demangled, parameter_types
+from simulator.sass.parameter_types import check_types
 
 __all__ = ["Parameters", "Pointer"]
 
@@ -121,6 +122,7 @@ class Parameters:
     ) -> None:
         if len(arguments) != len(parameters):
             raise LaunchError(_wrong_number(len(arguments), parameters, kernel))
+        check_types(arguments, kernel)
         self.arrays: list[NDArray[Any]] = []
         """Every array that the kernel may reach, those inside structures too."""
         self.mapped: set[int] = set()

@@ -16,8 +16,10 @@ from simulator.sass.architectures import ARCHITECTURES, Arch
 from simulator.sass.building import Build
 from simulator.sass.code.cubin import Cubin
 from simulator.sass.code.images import SOURCE, Given
+from simulator.sass.code.naming import source_text
 from simulator.sass.code.objects import code_of
 from simulator.sass.code.options import make_options
+from simulator.sass.parameter_types import check_types, declared_types
 from simulator.sass.report import CompiledReport
 from simulator.sass.rows import make_report
 from simulator.sass.run.grid import GridRun, Progress, dim3
@@ -142,6 +144,9 @@ def replay_compiled(
     _check_runs(cubin, chosen_chip)
     built = build.built(cubin, source, say)
     chosen = built.program.kernel
+    if source:
+        text = given if source == SOURCE and isinstance(given, str) else source_text(Path(source))
+        check_types(args, chosen.name, declared_types(text, chosen.name))
     size = dim3(cluster, "cluster") if cluster is not None else chosen.cluster or (1, 1, 1)
     launch = GridRun(
         built.cubin, built.program, shape, threads, tuple(args), shared_bytes, max_instructions,
