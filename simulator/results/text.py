@@ -40,6 +40,7 @@ MOST_ROWS = 40
 Row = dict[str, Any]
 
 _BOLD, _RED, _GREEN = "1", "31", "32"
+_FIGURE = 12  # characters of a figure beside a source line, at least
 
 
 @dataclass(frozen=True)
@@ -288,18 +289,25 @@ def _base(path: str) -> str:
 
 def _listed(listing: Listing, color: bool) -> list[str]:
     """Return the lines that touch shared memory, those around them, and their figures beside."""
-    shown = [_tame(listing.name), f"{'wavefronts':>12}{'conflicts':>12}"]
+    names = ("wavefronts", "bank_conflicts")
+    texts = {
+        number: [_number(figures[name]) for name in names]
+        for number, figures in listing.figures.items()
+    }
+    first, second = (
+        max([_FIGURE, *(len(text[column]) + 2 for text in texts.values())]) for column in (0, 1)
+    )
+    shown = [_tame(listing.name), f"{'wavefronts':>{first}}{'conflicts':>{second}}"]
     before = 0
     for number in listing.near(1):
         if before and number > before + 1:
-            shown.append(f"{'...':>27}")
+            shown.append(f"{'...':>{first + second + 3}}")
         before = number
-        cells = " " * 24
-        if number in listing.figures:
-            figures = listing.figures[number]
-            conflicts = figures["bank_conflicts"]
-            painted = _painted(f"{_number(conflicts):>12}", _RED if conflicts else _GREEN, color)
-            cells = f"{_number(figures['wavefronts']):>12}{painted}"
+        cells = " " * (first + second)
+        if number in texts:
+            wavefronts, conflicts = texts[number]
+            code = _RED if listing.figures[number]["bank_conflicts"] else _GREEN
+            cells = f"{wavefronts:>{first}}{_painted(f'{conflicts:>{second}}', code, color)}"
         shown.append(f"{cells} {number:>5}  {_tame(listing.lines[number - 1])}".rstrip())
     return shown
 

@@ -16,6 +16,7 @@ from gpu_check.compare import compare, simulated
 from simulator import Access, count, explain, optimize, replay, replay_compiled, simulate, sweep
 from simulator.cli import main
 from simulator.results.tables import Result, equal
+from simulator.results.text import Listing, Table, as_text
 from tests.pages import Page
 from tests.sass_kernels import HERE, needs_tools
 
@@ -189,3 +190,14 @@ def test_notebooks_show_a_table_and_coloured_cells_without_javascript() -> None:
     both = Page(simulate("2x16")._repr_html_())
     assert both.count("script") == 0
     assert both.count("table") == 3
+
+
+def test_wide_figures_beside_a_source_line_do_not_touch() -> None:
+    wide = {"wavefronts": 34_135_924_736, "bank_conflicts": 17_751_924_736}
+    listing = Listing("k.cu", ["first", "", "third"], {1: wide, 3: dict.fromkeys(wide, 0)})
+    _, heading, first, _, third = as_text(Table([], {}, listings=[listing])).splitlines()
+    assert first.split() == ["34,135,924,736", "17,751,924,736", "1", "first"]
+    assert third.split() == ["0", "0", "3", "third"]
+    width = len(first.partition("first")[0])
+    assert third.index("third") == width
+    assert first.index(" 17,751,924,736") == heading.index("wavefronts") + len("wavefronts") + 1
