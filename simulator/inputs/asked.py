@@ -347,10 +347,19 @@ def _element(size: int | None) -> CType | None:
     return None if size is None else CType(f"{size}-byte element", size)
 
 
+_ELSEWHERE = "op in Python and in bankwise.toml"
+
+
 def _op(question: Question) -> str:
+    if question.array.assumed and not question.flat:
+        name = question.array.name
+        raise OptionError(
+            f"{name} is not declared (accepted: a declaration before it, such as float"
+            f" {name}[1024]; or an instruction of `bankwise ops`, such as --op LDS, {_ELSEWHERE})"
+        )
     if question.array.assumed:
         raise OptionError(
-            "an expression needs --op (see `bankwise ops`), such as --op LDS (op in Python), or a"
+            f"an expression needs --op (see `bankwise ops`), such as --op LDS ({_ELSEWHERE}), or a"
             " declaration, such as 'float s[32][32]; s[threadIdx.x][threadIdx.y]'"
         )
     if question.atomic:

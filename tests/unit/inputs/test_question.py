@@ -73,8 +73,11 @@ def test_without_a_declaration_the_instruction_is_needed() -> None:
     assert byte(read("tid*2", "LDS.64", block=64), 1, 5) == 8 * 37
     assert byte(read("tid*2", "LDS.U8", block=64, element=1), 1, 5) == 2 * 37
     assert read("tid", "LDS").assumed == ("4 bytes per element", "block 32x1: one warp")
-    for text in ("s[tid]", "tid*2"):
-        with pytest.raises(OptionError, match=r"an expression needs --op .* or a declaration"):
+    with pytest.raises(OptionError, match=r"an expression needs --op .* or a declaration"):
+        read("tid*2")
+    for text, name in (("s[tid]", "s"), ("float s[32][32]; q[threadIdx.x]", "q")):
+        problem = rf"^{name} is not declared \(accepted: .*float {name}\[.* or .*--op LDS.*toml"
+        with pytest.raises(OptionError, match=problem):
             read(text)
 
 
