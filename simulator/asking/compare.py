@@ -16,6 +16,7 @@ from simulator.asking.bank_map import bank_map
 from simulator.asking.reading import asked_of
 from simulator.errors import OptionError
 from simulator.gemm.simulate import FragmentReport, simulate
+from simulator.inputs.files import replays
 from simulator.kernels import names as kernel_names
 from simulator.kernels.replay import replay
 from simulator.law.chips import ChipLike
@@ -34,6 +35,7 @@ Kind = Literal["access", "geometry", "kernel"]
 
 _COSTS = ("wavefronts", "ideal", "excessive", "bank_conflicts")
 _CHANGES = ("wavefronts", "bank_conflicts")
+_A: dict[Kind, str] = {"access": "an access", "geometry": "a geometry", "kernel": "a kernel"}
 _SITES = 4  # bars of a kernel
 _BAR = 32  # characters of the longest
 
@@ -248,9 +250,10 @@ def compare(
         inputs.append(_input(result, name or f"{type(each).__name__} {number}"))
     kinds = list(dict.fromkeys(one.kind for one in inputs))
     if len(kinds) > 1:
+        named = [next(one for one in inputs if one.kind == kind) for kind in kinds]
         raise OptionError(
-            f"{inputs[0].name} is a {kinds[0]}, another is a {kinds[1]}: they have no common scale"
-            " (accepted: accesses, geometries or kernels alone)"
+            f"{named[0].name} is {_A[kinds[0]]}, {named[1].name} is {_A[kinds[1]]}: they have no"
+            " common scale (accepted: accesses, geometries or kernels alone)"
         )
     if kinds == ["kernel"]:
         sites = [site for one in inputs for site in one.result.sites]
@@ -289,6 +292,11 @@ def is_layout(text: str) -> bool:
 
 def _read(text: str, index: str | None, rule: Rule, options: dict[str, Any]) -> Any:
     op, chip = options.pop("op"), options["chip"]
+    if command := replays(text):
+        raise OptionError(
+            f"{short(text)} is a file (accepted: the command that replays it, in one pair of"
+            f" quotes: {command!r}; in Python the result of replay_compiled)"
+        )
     if is_layout(text):
         if op is None or index is None:
             raise OptionError(

@@ -134,12 +134,15 @@ class _Root(click.Group):
         word = args[0]
         if word not in COMMANDS and not word.startswith("-"):
             from layouts.errors import accepted
+            from simulator.inputs.files import replays
 
             if not word.strip():
                 ctx.fail(
                     "the question is empty (accepted: a question in C, such as"
                     " 'float s[32][32]; s[threadIdx.x][threadIdx.y]', or a command)"
                 )
+            if command := replays(word):
+                ctx.fail(f"No such command {word!r}: to replay a file: bankwise {command}")
             question = "" if word.isidentifier() else f"; bankwise explain {word!r} asks it in C"
             ctx.fail(f"No such command {word!r}: {accepted(word, COMMANDS)}{question}.")
         return super().resolve_command(ctx, args)

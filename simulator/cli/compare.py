@@ -65,7 +65,16 @@ def _result(command: str) -> object:
     results = kept()[before:]
     if len(results) != 1:
         raise click.UsageError(
-            f"input {command!r} has {len(results)} results (accepted: one; of several kernels, one"
-            " by --kernel; without --compare)"
+            f"input {command!r} has {len(results)} results (accepted: one; {_how(results)})"
         )
     return results[0]
+
+
+def _how(results: Sequence[Any]) -> str:
+    """Say how a command comes to one result."""
+    if len({getattr(each, "rule", "") for each in results}) > 1:
+        return "leave out --both-rules"
+    kernels = list(dict.fromkeys(str(each.title) for each in results))
+    if len(kernels) > 1:
+        return f"add --kernel and one of these: {', '.join(kernels)}"
+    return f"give one launch of {kernels[0]} by --kernel, --grid, --block and --arg"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import re
+import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -17,7 +18,7 @@ from simulator.errors import InputError
 from simulator.inputs.asked import AskedAccess
 from simulator.law.chips import counted_on
 
-__all__ = ["Accesses", "asked_accesses", "from_data"]
+__all__ = ["Accesses", "asked_accesses", "from_data", "replays"]
 
 _ACCEPTED = (
     "accepted: CSV with 32 byte addresses per row, under a header with columns lane0 ... lane31"
@@ -40,6 +41,18 @@ class Accesses:
         """List the accesses of each instruction, by its SASS name."""
         names = np.array([counted_on(None, op).name for op in self.ops])
         return {str(name): np.flatnonzero(names == name) for name in dict.fromkeys(names.tolist())}
+
+
+def replays(text: str) -> str | None:
+    """Return the command that replays the file that a text names; None: it names no kernel's file.
+
+    >>> replays("src/transpose.cu"), replays("kernels.py")
+    ('sass src/transpose.cu', 'sass --triton kernels.py')
+    """
+    if not re.fullmatch(r"[^;()\[\]]+\.(cu|ptx|cubin|fatbin|o|a|so|py)", text.strip()):
+        return None
+    triton = "--triton " * text.strip().endswith(".py")
+    return f"sass {triton}{shlex.quote(text.strip())}"
 
 
 def asked_accesses(asked: AskedAccess) -> Accesses:

@@ -137,6 +137,18 @@ def test_a_command_to_copy_stands_on_a_line_of_its_own(
     assert "random:f32[<elements_of_a>]" in lines[1]
 
 
+def test_of_several_kernels_one_is_chosen_to_be_compared(
+    source: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["compare", f"sass {source} -DFACTOR=2", "4x8"]) == 2
+    said = capsys.readouterr().err
+    assert "has 2 results (accepted: one; add --kernel and one of these: turn<32>, fill)" in said
+    Path(source).write_text(SOURCE.replace("atoi(argv[1])", "16"))
+    assert main(["compare", f"sass {source} -DFACTOR=2 --kernel fill", "4x8"]) == 2
+    said = capsys.readouterr().err
+    assert "(accepted: one; give one launch of fill by --kernel, --grid, --block and --arg)" in said
+
+
 def test_the_compilers_error_comes_before_a_question(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
