@@ -28,6 +28,7 @@ __all__ = ["Cubin", "CubinKernel", "Parameter", "Variable", "base_name", "plain_
 _FRAME_SIZE, _MIN_STACK_SIZE, _KPARAM_INFO, _PARAM_CBANK = 0x11, 0x12, 0x17, 0x0A
 _CTA_PER_CLUSTER, _REGISTER_COUNT = 0x3D, 0x2F
 _UNKNOWN = 0xFFFFFFFF
+_FIRST = 20  # the capability of the oldest architecture with cubins of this kind
 _MOST_BYTES = 1 << 28  # of one section; nothing a kernel needs comes near
 
 # Types by their letter in a mangled symbol (Itanium C++ ABI, 5.1.5.2, "Builtin types").
@@ -169,8 +170,11 @@ def _literal(kind: str, value: str) -> str:
     return ("false", "true")[value != "0"] if kind == "b" else value.replace("n", "-")
 
 
-def read_cubin(image: bytes) -> Cubin:
-    """Take a cubin apart. Raises CubinError for anything that is not a whole, linked cubin."""
+def read_cubin(image: bytes, name: str = "the cubin") -> Cubin:
+    """Take a cubin apart. Raises CubinError for anything that is not a whole, linked cubin.
+
+    `name` is what errors call it.
+    """
     from elftools.elf.elffile import ELFFile
 
     try:
@@ -178,21 +182,29 @@ def read_cubin(image: bytes) -> Cubin:
         sections = {section.name: section for section in elf.iter_sections()}
         if elf.header.e_machine not in ("EM_CUDA", 190):
             raise CubinError(
-                f"an ELF file for machine {elf.header.e_machine} (accepted: device code)"
+                f"{name} is an ELF file for machine {elf.header.e_machine} (accepted: device code)"
             )
-        return _read(image, elf, sections)
+        return _read(image, elf, sections, name)
     except CubinError:
         raise
     except Exception as error:  # a broken file can break any part of the reader
-        raise CubinError(f"not a readable cubin: {type(error).__name__}: {error}") from error
+        raise CubinError(
+            f"{name} is not a readable cubin: {type(error).__name__}: {error} (accepted: a whole"
+            " file, as nvcc -cubin writes it; next: compile or copy it again)"
+        ) from error
 
 
-def _read(image: bytes, elf: Any, sections: dict[str, Any]) -> Cubin:
+def _read(image: bytes, elf: Any, sections: dict[str, Any], file: str) -> Cubin:
     flags = elf.header.e_flags
     number = flags & 0xFF if flags & 0xFF in ARCHITECTURES else (flags >> 8) & 0xFF
     if number not in ARCHITECTURES:
         known = ", ".join(each.name for each in ARCHITECTURES.values())
-        raise CubinError(f"the cubin is for an architecture with flags {flags:#x} ({known})")
+        found = next((each for each in (flags & 0xFF, (flags >> 8) & 0xFF) if each >= _FIRST), None)
+        what = f"sm_{found}" if found else f"an architecture with flags {flags:#x}"
+        raise CubinError(
+            f"{file} is code for {what} (accepted: code for {known}; next: compile its source for"
+            " one of them, such as nvcc -cubin -arch=sm_90)"
+        )
     architecture = ARCHITECTURES[number]
     symbols = list(sections[".symtab"].iter_symbols()) if ".symtab" in sections else []
     places = {section.name: at for at, section in reversed([*enumerate(elf.iter_sections())])}
@@ -222,7 +234,7 @@ def _read(image: bytes, elf: Any, sections: dict[str, Any]) -> Cubin:
         )  # fmt: skip
         kernels[kernel] = _with_links(made, links, _called(inside, symbols, kernel))
     if not kernels:
-        raise CubinError("the cubin holds no kernel")
+        raise CubinError(f"{file} holds no kernel")
     variables = tuple(
         Variable(name, _data(sections[name]))
         for name in (".nv.global", ".nv.global.init")

@@ -150,7 +150,7 @@ def _from_bytes(
     data: bytes, name: str, arch: str, kernel: str | None, options: CompilerOptions
 ) -> Cubin:
     if data[:4] == _ELF and int.from_bytes(data[18:20], "little") == _CUDA_MACHINE:
-        return read_cubin(data)
+        return read_cubin(data, name)
     if data[:4] not in _DEVICE_CODE:
         raise CubinError(
             f"{name}: no cubin, fatbinary, object or library (first bytes:"

@@ -14,7 +14,7 @@ from simulator.cli import main
 from simulator.cli.sources import COMPILER, assumed, run_launches
 from simulator.errors import CompileError, SassError
 from simulator.sass.code.launches import find_launches
-from tests.sass_kernels import needs_compiler, needs_tools
+from tests.sass_kernels import HERE, needs_compiler, needs_tools
 
 pytestmark = [needs_tools, needs_compiler]
 
@@ -135,6 +135,29 @@ def test_a_command_to_copy_stands_on_a_line_of_its_own(
     assert lines[0].startswith("bankwise: ask.cu:6: k is launched with values that are not known")
     assert lines[1].startswith(f"  bankwise sass {path} --kernel k --grid ")
     assert "random:f32[<elements_of_a>]" in lines[1]
+
+
+@pytest.mark.parametrize(
+    ("flags", "kept", "said"),
+    [
+        (0x340534, None, "is code for sm_52 (accepted: code for sm_75, sm_80"),
+        (0x6003204, None, "is code for sm_50 (accepted"),
+        (None, 3000, "is not a readable cubin: ELFParseError"),
+    ],
+)
+def test_a_cubin_that_is_not_read_is_named(
+    flags: int | None, kept: int | None, said: str, tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:  # fmt: skip
+    image = bytearray((HERE / "cubins" / "transpose.cubin").read_bytes())
+    if flags is not None:
+        image[48:52] = flags.to_bytes(4, "little")
+    path = tmp_path / "old.cubin"
+    path.write_bytes(image[:kept])
+    assert main(["sass", str(path)]) == 2
+    error = capsys.readouterr().err
+    assert f"{path} {said}" in error
+    assert "; next: comp" in error
 
 
 def test_of_several_kernels_one_is_chosen_to_be_compared(
