@@ -127,9 +127,13 @@ def _plain(kernel: str) -> str:
 
 def shape(text: str, flag: str) -> tuple[int, ...]:
     """Read a grid or a block; raises BadParameter, which names the flag."""
-    if not re.fullmatch(r"\d{1,10}(x\d{1,10}){0,2}", text.strip()):
-        raise click.BadParameter(f"{text!r} (accepted: 8, 8x8 or 8x8x8)", param_hint=flag)
-    return tuple(int(part) for part in text.strip().split("x"))
+    from simulator.errors import LaunchError
+    from simulator.sass.found import extents
+
+    try:
+        return extents(text.strip(), flag)
+    except LaunchError as error:
+        raise click.BadParameter(str(error).removeprefix(f"{flag} "), param_hint=flag) from None
 
 
 def assumed(texts: Sequence[str]) -> dict[str, int | float]:
@@ -185,6 +189,13 @@ def run_launches(
                 f" --block {each.block} --arg …"
             )
             continue
+        if "0" in f"{each.grid}x{each.block}".split("x"):
+            problems.append(
+                f"{Path(file).name}:{each.line}: {each.kernel} is launched with grid {each.grid},"
+                f" block {each.block}, so no thread runs (accepted: sizes of 1 or more; next: give"
+                " the host code other values, --let NAME=NUMBER, or --grid and --block)"
+            )
+            continue
         if each.unknown:
             problems.append(
                 f"{Path(file).name}:{each.line}: {each.kernel} is launched with values that are not"
@@ -205,13 +216,15 @@ def run_launches(
         first = next(iter(reports.values()))
         if hot:
             found += hottest(first, each.kernel)
-    for name in idle:
+    for name in idle if launches.kernels else ():
         said = "\n".join(commands(launches, file, name)[1:])
         problems.append(f"{name}: {Path(file).name} has no launch of it. Give one:\n{said}")
     if not replayed:
         compiles()
         text = "\n".join(problems) or (
-            f"{file} holds no kernel that is launched in it (give --kernel, --grid, --block, --arg)"
+            f"{file} holds no kernel: as text it has no function that is __global__ (accepted: CUDA"
+            " source, PTX, a cubin, a fatbinary, an object or a library; next, where a macro makes"
+            " the kernel: --kernel, --grid, --block, --arg)"
         )
         raise SassError(text)
     show_hottest(found)

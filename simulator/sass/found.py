@@ -17,10 +17,11 @@ from simulator.sass.code.options import CompilerOptions, from_database
 from simulator.sass.code.source import Source
 from simulator.sass.code.translation import translate
 
-__all__ = ["is_launch_of", "is_source", "launch_of", "launches_in", "wanted_launches"]
+__all__ = ["extents", "is_launch_of", "is_source", "launch_of", "launches_in", "wanted_launches"]
 
 _MOST_HEADERS = 64
 _LONGEST_HEADER = 1 << 18
+_MOST = 2**31 - 1  # blocks along an axis
 
 
 def is_source(path: Path) -> bool:
@@ -113,8 +114,8 @@ def launch_of(launch: FoundLaunch, symbols: Mapping[str, Any] | None = None) -> 
     arrays = named_arrays(launch.arrays)
     return {
         "kernel": launch.kernel,
-        "grid": _shape(launch.grid, "grid"),
-        "block": _shape(launch.block, "block"),
+        "grid": extents(launch.grid, "grid"),
+        "block": extents(launch.block, "block"),
         "shared_bytes": int(launch.shared_bytes),
         "cooperative": launch.cooperative,
         "args": [argument(text, i, arrays) for i, text in enumerate(launch.arguments)],
@@ -126,7 +127,16 @@ def _plain(kernel: str) -> str:
     return re.sub(r"\s*<.*", "", kernel).rsplit("::", 1)[-1]
 
 
-def _shape(text: str, what: str) -> tuple[int, ...]:
-    if not re.fullmatch(r"\d{1,10}(x\d{1,10}){0,2}", text):
-        raise LaunchError(f"{what} {text!r} (accepted: 8, 8x8 or 8x8x8)")
-    return tuple(map(int, text.split("x")))
+def extents(text: str, what: str) -> tuple[int, ...]:
+    """Read a grid, a block or a cluster.
+
+    >>> extents("8x8", "grid")
+    (8, 8)
+
+    Raises LaunchError for anything else.
+    """
+    if re.fullmatch(r"\d{1,10}(x\d{1,10}){0,2}", text):
+        sizes = tuple(map(int, text.split("x")))
+        if all(1 <= size <= _MOST for size in sizes):
+            return sizes
+    raise LaunchError(f"{what} {text!r} (accepted: 8, 8x8 or 8x8x8, each number from 1 to {_MOST})")

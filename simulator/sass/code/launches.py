@@ -80,9 +80,9 @@ class FoundLaunch:
     def command(self, file: str) -> str:
         """Return the command that replays it."""
         parts = ["bankwise sass", shlex.quote(file), "--kernel", _quoted(self.kernel),
-                 "--grid", self.grid, "--block", self.block]  # fmt: skip
+                 "--grid", _quoted(self.grid), "--block", _quoted(self.block)]  # fmt: skip
         if self.shared_bytes != "0":
-            parts += ["--shared-bytes", self.shared_bytes]
+            parts += ["--shared-bytes", _quoted(self.shared_bytes)]
         if self.cooperative:
             parts.append("--cooperative")
         for name, array in self.arrays:

@@ -382,6 +382,8 @@ def dim3(size: object, what: str) -> Dim3:
         is_integer(value) and 1 <= value < 2**31 for value in values
     )
     if not good:
-        raise LaunchError(f"{what} {size!r} (accepted: one to three positive integers)")
+        raise LaunchError(
+            f"{what} {size!r} (accepted: one to three integers, each from 1 to {2**31 - 1})"
+        )
     x, y, z = (*(int(value) for value in values), 1, 1)[:3]
     return x, y, z

@@ -107,6 +107,12 @@ def test_exit_codes(capsys: pytest.CaptureFixture[str]) -> None:
     ("option", "words"),
     [
         (["--grid", "4*4"], "accepted: 8, 8x8 or 8x8x8"),
+        (["--grid", "0"], "Invalid value for --grid: '0' (accepted: 8, 8x8 or 8x8x8, each number"),
+        (["--block", "8x0"], "Invalid value for --block: '8x0' (accepted"),
+        (
+            ["--grid", "99999999999"],
+            "'99999999999' (accepted: 8, 8x8 or 8x8x8, each number from 1 to 2147483647)",
+        ),
         (["--arg", "nonsense"], "argument 'nonsense' is not known (accepted: random:f32"),
         (["--arg", "i32=3000000000"], "out of range"),
         (["--arg", "i33=3"], "type 'i33'"),

@@ -58,7 +58,7 @@ def test_every_launch_of_the_file_is_replayed(
     assert f"Most bank conflicts:\n           992  my.cu:7  turn<32>  {why}" in said.out
     assert "fill is launched with values that are not known: atoi(argv[1])" in said.err
     assert "idle: my.cu has no launch of it" in said.err
-    assert f"bankwise sass {source} --kernel idle --grid <grid>" in said.err
+    assert f"bankwise sass {source} --kernel idle --grid '<grid>' --block '<block>'" in said.err
     assert said.err.splitlines()[-2].endswith(" -DFACTOR=2")  # else the command would not compile
 
 
@@ -135,6 +135,35 @@ def test_a_command_to_copy_stands_on_a_line_of_its_own(
     assert lines[0].startswith("bankwise: ask.cu:6: k is launched with values that are not known")
     assert lines[1].startswith(f"  bankwise sass {path} --kernel k --grid ")
     assert "random:f32[<elements_of_a>]" in lines[1]
+
+
+def test_a_launch_of_no_thread_is_not_a_command_to_copy(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "few.cu"
+    path.write_text(
+        "__global__ void k(float *a) { a[0] = 1; }\n"
+        "int main() {\n    int n = 1024;\n    float *a;\n    cudaMalloc(&a, n / 256 * 4);\n"
+        "    k<<<n / 256, 256>>>(a);\n}\n"
+    )
+    assert main(["sass", str(path), "--let", "n=64"]) == 2
+    said = capsys.readouterr().err
+    assert "few.cu:6: k is launched with grid 0, block 256, so no thread runs (accepted" in said
+    assert "next: give the host code other values, --let NAME=NUMBER" in said
+    assert "--grid 0" not in said
+
+
+@pytest.mark.parametrize("name", ["empty.cu", "text.cubin"])
+@pytest.mark.parametrize("more", [[], ["--kernel", "k"]])
+def test_a_file_without_a_kernel_says_what_would_be_one(
+    name: str, more: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / name
+    path.write_text("hello world\n" * (name != "empty.cu"))
+    assert main(["sass", str(path), *more]) == 2
+    (said,) = capsys.readouterr().err.splitlines()
+    assert f"{path} holds no kernel: as text it has no function that is __global__" in said
+    assert "(accepted: CUDA source, PTX, a cubin" in said
 
 
 @pytest.mark.parametrize(

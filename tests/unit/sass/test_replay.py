@@ -190,7 +190,7 @@ def test_compile_errors_show_the_line_and_a_caret() -> None:
     ("change", "words"),
     [
         ({"block": (2048, 1)}, "up to 1024"),
-        ({"block": 0}, "positive integers"),
+        ({"block": 0}, "block 0 (accepted: one to three integers, each from 1 to 2147483647"),
         ({"grid": (1, 70000)}, "65535"),
         ({"grid": (1, 1, 1, 1)}, "one to three"),
         ({"grid": "8"}, "one to three"),

@@ -115,7 +115,7 @@ def test_what_is_not_known_is_asked_for_by_name() -> None:
     launch = only("int n = atoi(argv[1]); float *d; cudaMalloc(&d, n * 4); k<<<n, 32>>>(d, n);")
     assert launch.unknown == ("elements of a", "n")
     assert launch.grid == "<n>"
-    assert "--grid <n> --block 32" in launch.command("my.cu")
+    assert "--grid '<n>' --block 32" in launch.command("my.cu")
 
 
 def test_what_is_made_of_an_unknown_value_is_asked_for_as_it_is_written() -> None:
