@@ -276,4 +276,5 @@ def _file(path: str) -> NDArray[Any]:
     except (OSError, ValueError, EOFError) as error:
         if isinstance(error, LaunchError):
             raise
-        raise LaunchError(f"{path} cannot be read: {error}") from error
+        why = getattr(error, "strerror", None) or error
+        raise LaunchError(f"{path} cannot be read: {why}") from error

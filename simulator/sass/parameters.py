@@ -130,11 +130,16 @@ class Parameters:
         self._tables: dict[int, list[_Array | None]] = {}  # arrays of pointers
         self._images: dict[int, list[_Map]] = {}  # arrays of tensor maps
         self._map_alignment = 64
-        self._values = [self._registered(value, index) for index, value in enumerate(arguments)]
-        self._pieces = [
-            self._parameter(index, value, parameter.size)
-            for index, (value, parameter) in enumerate(zip(self._values, parameters, strict=True))
-        ]
+        try:
+            self._values = [self._registered(value, index) for index, value in enumerate(arguments)]
+            self._pieces = [
+                self._parameter(index, value, parameter.size)
+                for index, (value, parameter) in enumerate(
+                    zip(self._values, parameters, strict=True)
+                )
+            ]
+        except LaunchError as error:
+            raise LaunchError(f"{error}; arguments are counted from 0") from error
         self._sizes = [parameter.size for parameter in parameters]
 
     def data(self, addresses: Sequence[int]) -> list[bytes]:

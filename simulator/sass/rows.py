@@ -204,7 +204,8 @@ def _of_data(launch: GridRun, tally: Tally) -> list[str]:
     done = [number for number in launch.program.addressed_by_data if tally.executed[number]]
     if not done:
         return []
-    others = f" (and so do {plural(len(done) - 1, 'other instruction')})" if len(done) > 1 else ""
+    verb = "does" if len(done) == 2 else "do"
+    others = f" (so {verb} {plural(len(done) - 1, 'other instruction')})" if done[1:] else ""
     said = (
         f"{standing(launch, done[0])} computes its address from data that the kernel loads{others}:"
         " other data can give other bank conflicts"

@@ -196,11 +196,11 @@ class TestCompiled:
             self.run(chip=chip, arch=arch)
 
     def test_shared_memory_is_the_chips(self, other: Path) -> None:
-        with pytest.raises(LaunchError, match=r"shared_bytes = 102400 .*accepted for RTX 3080"):
+        with pytest.raises(LaunchError, match=r"shared_bytes=102400, .*accepted for RTX 3080"):
             self.run(chip="RTX 3080", arch="sm_80", shared_bytes=100 * 1024)
         tiny = dict(content(), facts={"shared_bytes": {"value": 512, "source": "made up"}})
         other.write_text(json.dumps(tiny))
-        with pytest.raises(LaunchError, match=r"shared_bytes = 4 .*Other"):
+        with pytest.raises(LaunchError, match=r"shared_bytes=4, .*Other"):
             self.run(chip=other, shared_bytes=4)
 
     def test_chips_are_not_mixed_up_by_what_is_kept(self, other: Path) -> None:

@@ -34,12 +34,13 @@ def standing(launch: GridRun, number: int) -> str:
 
 def limit_reached(launch: GridRun, number: int, limit: int, is_given: bool) -> LimitError:
     """Say that a limit of instructions was reached."""
-    name = "max_instructions" if is_given else "the limit of a block"
+    which = "a launch" if is_given else "a block of a launch"
+    name = "which is --max-instructions" if is_given else "the most without --max-instructions"
     return LimitError(
-        f"{launch.kernel.name} executed {limit} warp instructions, which is {name}"
-        f"; the replay stopped at {standing(launch, number)} (accepted: a larger"
-        " max_instructions, if it is"
-        " not an endless loop; --cooperative, in Python cooperative=True, if blocks wait)"
+        f"{which} of {launch.kernel.name} executed {limit} warp instructions, {name}; the replay"
+        f" stopped at {standing(launch, number)} (accepted: a larger --max-instructions N, in"
+        " Python max_instructions=N, if it is not an endless loop; --cooperative, in Python"
+        " cooperative=True, if blocks wait)"
     )
 
 
@@ -100,6 +101,10 @@ _COOPERATIVE = (
     " --cooperative, in Python cooperative=True)"
 )
 _DYNAMIC = "give dynamic shared memory with --shared-bytes N, in Python shared_bytes=N"
+_OVERRUN = (
+    "an index leaves its array of static shared memory, or the kernel has an extern __shared__"
+    f" array: then {_DYNAMIC}"
+)
 _SHARED = ("LDS", "STS", "ATOMS", "LDSM", "STSM", "LDGSTS")
 _LOCAL = ("LDL", "STL")
 _GENERIC = ("LD", "ST", "ATOM", "RED")
@@ -113,7 +118,7 @@ def _accepted(launch: GridRun, number: int, address: int) -> str:
         start = launch.architecture.shared_start
         if not launch.block_shared:
             return f"accepted: none, because the block has no shared memory; {_DYNAMIC}"
-        more = "" if launch.shared_bytes else f"; {_DYNAMIC}"
+        more = "" if launch.shared_bytes else f"; {_OVERRUN}"
         end = start + launch.block_shared - 1
         return f"accepted: {start:#x} to {end:#x}, shared memory{more}"
     if name in _LOCAL:

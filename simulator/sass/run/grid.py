@@ -182,8 +182,8 @@ class GridRun:
             )
         if self.shared_bytes < 0 or static + self.shared_bytes > room:
             raise LaunchError(
-                f"shared_bytes = {self.shared_bytes} with {static} static bytes (accepted for"
-                f" {whose}: 0 to {room - static})"
+                f"--shared-bytes {self.shared_bytes}, in Python shared_bytes={self.shared_bytes},"
+                f" beside {static} static bytes (accepted for {whose}: 0 to {room - static})"
             )
         self.block_shared = static + self.shared_bytes
         stack = self.kernel.stack_bytes

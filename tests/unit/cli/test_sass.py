@@ -118,9 +118,9 @@ def test_exit_codes(capsys: pytest.CaptureFixture[str]) -> None:
         (["--arg", "i33=3"], "type 'i33'"),
         (["--arg", "zeros:f32[100000,100000]"], "takes 40000000000 bytes"),
         (["--arg", "zeros:f32[0]"], "positive integers"),
-        (["--arg", "nowhere.npy"], "nowhere.npy cannot be read"),
+        (["--arg", "nowhere.npy"], "nowhere.npy cannot be read: No such file or directory\n"),
         (["--kernel", "transpose"], "no kernel 'transpose'"),
-        (["--shared-bytes", "9999999"], "shared_bytes = 9999999"),
+        (["--shared-bytes", "9999999"], "--shared-bytes 9999999, in Python shared_bytes=9999999,"),
     ],
 )
 def test_what_is_mistyped_is_said(

@@ -194,12 +194,13 @@ def test_compile_errors_show_the_line_and_a_caret() -> None:
         ({"grid": (1, 70000)}, "65535"),
         ({"grid": (1, 1, 1, 1)}, "one to three"),
         ({"grid": "8"}, "one to three"),
-        ({"shared_bytes": 10**10}, "shared_bytes = 10000000000"),
-        ({"shared_bytes": -1}, "shared_bytes = -1"),
+        ({"shared_bytes": 10**10}, "shared_bytes=10000000000"),
+        ({"shared_bytes": -1}, "shared_bytes=-1"),
         ({"max_instructions": 0}, "max_instructions"),
         ({"args": []}, "0 arguments for the 3 parameters of transpose_naive"),
         ({"args": [np.zeros(9), np.zeros(9), 5]}, "accepted: NumPy arrays"),
-        ({"args": [np.zeros(9), np.zeros(9), np.int64(5)]}, "has 8 bytes and the parameter 4"),
+        ({"args": [np.zeros(9), np.zeros(9), np.int64(5)]},
+         "has 8 bytes and the parameter 4; arguments are counted from 0"),
         ({"args": [np.zeros(9), np.zeros(9), np.zeros(9)]}, "an array for a parameter of 4 bytes"),
         ({"args": [np.zeros(9), np.zeros(9), None]}, "a null pointer for a parameter of 4 bytes"),
         ({"args": [np.array([object()]), np.zeros(9), np.int32(1)]}, "holds object"),
@@ -373,7 +374,8 @@ GROUPS = "#include <cooperative_groups.h>\nnamespace cg = cooperative_groups;\n"
          " __syncthreads(); o[0] = s[31]; }", "the block has no shared memory; give dynamic"),
         ("__global__ void k(float *o) { __shared__ float a[4]; extern __shared__ float s[];"
          " a[threadIdx.x % 4] = 1; s[threadIdx.x] = 1; __syncthreads(); o[0] = s[31] + a[3]; }",
-         "shared memory; give dynamic shared memory with --shared-bytes N"),
+         "an index leaves its array of static shared memory, or the kernel has an extern __shared__"
+         " array: then give dynamic shared memory with --shared-bytes N"),
     ],
 )  # fmt: skip
 def test_what_a_launch_lacks_is_refused_with_the_way_out(source: str, way_out: str) -> None:
