@@ -75,7 +75,7 @@ def page_options(command: _Command) -> _Command:
         click.option(
             "--cdn", is_flag=True, help="Write a small page, which loads Plotly from the network."
         ),
-        click.option("--force", is_flag=True, help="Overwrite an existing page."),
+        click.option("--force", is_flag=True, help="Overwrite what exists."),
     ]
     for option in reversed(options):
         command = option(command)
@@ -93,7 +93,8 @@ def html_options(command: _Command) -> _Command:
         *, html: str | None, svg: str | None, cdn: bool, force: bool, **options: Any
     ) -> Any:
         if html is None and svg is None:
-            if cdn or force:
+            saves = options.get("save_outputs")  # of `sass`, which looks at --force itself
+            if cdn or (force and not saves):
                 raise click.UsageError("--cdn and --force are for --html FILE or --svg FILE")
             return command(**options)
         from simulator.results.files import check_target

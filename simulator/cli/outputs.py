@@ -21,6 +21,7 @@ __all__ = [
     "blocks_for",
     "check_arguments",
     "check_outputs",
+    "check_saved",
     "read_checks",
     "save_outputs",
     "use_outputs",
@@ -58,6 +59,28 @@ def blocks_for(options: Mapping[str, Any]) -> str:
             f" (accepted with {' and '.join(used)}: --blocks all, or no --blocks)"
         )
     return "all"
+
+
+def check_saved(options: Mapping[str, Any], launches: int = 1) -> None:
+    """Refuse, before the replay, what --save-outputs would write over.
+
+    Raises OutputError for arrays that the folder has, without --force, and UsageError for several
+    launches, whose arrays have the same names.
+    """
+    from simulator.errors import OutputError
+
+    folder = options["save_outputs"]
+    if not folder:
+        return
+    if launches > 1:
+        raise click.UsageError(
+            f"--save-outputs {folder} with {launches} launches, each of which would write over the"
+            " last one's arrays (accepted: one launch; next: --kernel NAME, or the launch itself by"
+            " --grid, --block and --arg)"
+        )
+    there = next(iter(sorted(Path(folder).glob("argument_*.npy"))), None)
+    if there is not None and not click.get_current_context().params["force"]:
+        raise OutputError(f"{str(there)!r} exists already (accepted: another folder, or --force)")
 
 
 def save_outputs(folder: str, report: CompiledReport) -> None:

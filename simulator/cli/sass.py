@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import re
-import sys
-import threading
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar, get_args
+from typing import TYPE_CHECKING, Any, get_args
 
 import click
 
@@ -20,10 +17,17 @@ from simulator.cli.fixing import fix_options, kept_for_diff, show_with_fixes
 from simulator.cli.html import html_options, keep
 from simulator.cli.options import is_given, refuse_ignored
 from simulator.cli.output import Format, Table, show
-from simulator.cli.outputs import blocks_for, check_arguments, read_checks, use_outputs
+from simulator.cli.outputs import (
+    blocks_for,
+    check_arguments,
+    check_saved,
+    read_checks,
+    use_outputs,
+)
 from simulator.cli.replacing import REPLACED, launches_itself, replaced, typed
 from simulator.cli.sources import COMPILER, CompilerCommand, shape
 from simulator.cli.timing import check_rules, is_timed, table_of, time_option
+from simulator.cli.watching import watched
 from simulator.results.text import by_rule
 
 if TYPE_CHECKING:
@@ -31,8 +35,6 @@ if TYPE_CHECKING:
     from simulator.sass.report import By, CompiledReport
 
 __all__ = ["sass"]
-
-Found = TypeVar("Found")
 
 
 @cli.command(cls=CompilerCommand)
@@ -107,6 +109,7 @@ def sass(
     check_rules(rules)
     options["blocks"] = blocks_for(options)
     options["checks"] = read_checks(options["checks"])
+    check_saved(options)
     from simulator.law.chips import optional_chip
     from simulator.sass.replay import arch_for
 
@@ -177,14 +180,15 @@ def _run_triton(
 
     common = {name: options[name] for name in ("blocks", "arch", "chip", "max_instructions")}
     found = {
-        rule: _watched(
-            lambda **watched: triton_launches(options, arguments, **common, **watched),
+        rule: watched(
+            lambda **say: triton_launches(options, arguments, **common, **say),
             rule=rule,
         )
         for rule in rules
     }
     if not any(found.values()):
         raise LaunchError(f"{options['triton']} launched no kernel")
+    check_saved(options, len(next(iter(found.values()))))
     told = _Told(options, output)
     for launches in zip(*found.values(), strict=True):
         reports = dict(zip(rules, launches, strict=True))
@@ -256,6 +260,7 @@ def _run_file(
         if not wanted_launches(launches, path.name, options["kernel"])[0]:
             return None
         launches = replaced(launches, options)
+    check_saved(options, len(wanted_launches(launches, path.name, options["kernel"])[0]))
     failed = run_launches(
         launches, options["file"], options["kernel"], replay, tell,
         compiles=lambda: check_compiles(options["file"], options["arch"], compiler),
@@ -354,61 +359,7 @@ def _given(options: dict[str, Any]) -> tuple[Any, str | None]:
 def _replay(given: Any, **launch: Any) -> CompiledReport:
     from simulator.sass.replay import replay_compiled
 
-    return _watched(lambda **watched: replay_compiled(given, **watched), **launch)
-
-
-def _watched(run: Callable[..., Found], **launch: Any) -> Found:
-    """Replay; on a terminal say what is waited for and how fast it runs, else once if it lasts."""
-    on_terminal = sys.stderr.isatty()
-    late = _Late()
-    say = _show_line if on_terminal else late.note
-    say("starting")  # to import what is needed takes a moment, too
-    if not on_terminal and sys.stderr is sys.__stderr__:
-        late.start()
-    progress = _show_progress(say) if on_terminal else None
-    try:
-        return run(progress=progress, announce=say, **launch)
-    finally:
-        late.cancel()
-        if on_terminal:
-            click.echo("\r" + " " * _WIDE + "\r", nl=False, err=True)
-
-
-class _Late(threading.Timer):
-    """Says in a log, once, what a command that did not end at once is waiting for."""
-
-    def __init__(self, seconds: float = 0.3) -> None:
-        super().__init__(seconds, self.tell)
-        self.daemon = True
-        self.waits_for = ""
-
-    def note(self, text: str) -> None:
-        self.waits_for = text
-
-    def tell(self) -> None:
-        click.echo(f"bankwise: {self.waits_for} (the first time takes some seconds)", err=True)
-
-
-_WIDE = 70
-
-
-def _show_line(text: str) -> None:
-    """Write a line of the terminal again."""
-    click.echo(f"\r{text[:_WIDE].ljust(_WIDE)}", nl=False, err=True)
-
-
-def _show_progress(show_line: Callable[[str], None]) -> Callable[[int, int, int], None]:
-    start = last = time.monotonic()
-
-    def progress(threads: int, done: int, of: int) -> None:
-        nonlocal last
-        now = time.monotonic()
-        if now - last > 0.2:
-            last = now
-            speed = threads / (now - start) / 1e6
-            show_line(f"block {done} of {of}, {speed:,.0f} million thread instructions/s")
-
-    return progress
+    return watched(lambda **say: replay_compiled(given, **say), **launch)
 
 
 def _show_reports(reports: dict[str, CompiledReport], output: Format, by: By) -> None:

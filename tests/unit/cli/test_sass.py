@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from simulator.cli import main
+from simulator.cli import main, watching
 from simulator.cli import sass as command
 from simulator.cli.commands import cli
 from simulator.sass import replay
@@ -322,7 +322,7 @@ def test_the_page_and_the_table_say_what_each_unit_takes(tmp_path: Path) -> None
     assert "gmma" in text
 
 
-def test_a_log_is_told_once_what_a_slow_run_waits_for(
+def test_a_log_is_told_what_a_slow_run_waits_for(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def slow(given: object, *, announce: Callable[[str], None], **launch: object) -> str:
@@ -333,11 +333,45 @@ def test_a_log_is_told_once_what_a_slow_run_waits_for(
     monkeypatch.setattr(replay, "replay_compiled", slow)
     monkeypatch.setattr(sys, "__stderr__", sys.stderr)
     assert command._replay("x.cu") == "done"
-    said = "bankwise: compiling the moon (the first time takes some seconds)\n"
-    assert capsys.readouterr().err == said
+    assert capsys.readouterr().err == "bankwise: compiling the moon …\n"
     monkeypatch.setattr(sys, "__stderr__", None)  # in a program of somebody else's: nothing
     command._replay("x.cu")
     assert capsys.readouterr().err == ""
+
+
+def test_a_log_is_told_now_and_then_how_far_a_long_run_is(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def long(given: object, *, progress: Callable[[int, int, int], None], **more: object) -> None:
+        time.sleep(0.25)  # progress that comes sooner is not told
+        progress(1000, 3, 16)
+        time.sleep(1.0)
+
+    monkeypatch.setattr(replay, "replay_compiled", long)
+    monkeypatch.setattr(watching, "_SELDOM", 0.3)
+    monkeypatch.setattr(sys, "__stderr__", sys.stderr)
+    command._replay("x.cu")
+    first, second, *_ = capsys.readouterr().err.splitlines()
+    assert first == second
+    assert re.fullmatch("bankwise: block 3 of 16, 0 million thread instructions/s …", first)
+
+
+def test_saved_arrays_are_not_written_over(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = [*TRANSPOSE, "--save-outputs", str(tmp_path / "out")]
+    assert main(words) == 0
+    capsys.readouterr()
+    (tmp_path / "out" / "argument_0.npy").write_text("mine")
+    assert main(words) == 2
+    said = capsys.readouterr()
+    first = tmp_path / "out" / "argument_0.npy"
+    assert f"'{first}' exists already (accepted: another folder, or --force)" in said.err
+    assert said.out == ""  # before the replay
+    assert first.read_text() == "mine"
+    assert main([*words, "--force"]) == 0
+    assert np.load(first).shape == (128, 128)
+    assert main([*TRANSPOSE, "--force"]) == 2
 
 
 def test_a_launch_that_was_not_given_is_told(capsys: pytest.CaptureFixture[str]) -> None:

@@ -269,6 +269,10 @@ def test_outputs_are_saved_and_checked(
     np.save(wanted, np.arange(32, dtype=np.float32))
     assert main([*base, "--check", f"0={wanted}:1e-6"]) == 2
     assert "31 of 32 elements differ, the first at 1: 2.0 instead of 1.0" in capsys.readouterr().err
+    two = ["sass", source, "-DFACTOR=2", "--let", "argc=1", "--save-outputs", str(tmp_path / "two")]
+    assert main(two) == 2
+    assert "with 3 launches, each of which would write over the last" in capsys.readouterr().err
+    assert not (tmp_path / "two").exists()
     for check in ("9=x.npy", "nonsense", "0=gone.npy"):
         assert main([*base, "--check", check]) == 2
 
