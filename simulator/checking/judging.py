@@ -105,10 +105,10 @@ def _time(measured: Measured) -> Iterator[Finding]:
         if value <= most:
             continue
         if name == "cycles":
-            said = f"about {_cycles(found)} (accepted: {int(most):,})"
+            said = f"about {_cycles(found)} (accepted: at most {int(most):,})"
             yield Finding("entry", name, said, measured.place)
             continue
-        said = f"about ×{value:.3g} as fast without bank conflicts (accepted: ×{most:g})"
+        said = f"a speedup of about ×{value:.3g} without conflicts (accepted: at most ×{most:g})"
         held = (line for line in measured.lines if line.place and line.figures.conflicts)
         worst = next(held, None)
         place = measured.place if worst is None or worst.place is None else worst.place
@@ -177,7 +177,7 @@ def _quantity(name: str, value: float) -> str:
 
 def _accepted(name: str, most: float) -> str:
     limit = f"{most:.4g}" if name == "ways" else f"{int(most):,}"
-    return f" (accepted: {limit})"
+    return f" (accepted: {'at most ' if most else ''}{limit})"
 
 
 def _per_line(measured: Measured, limits: Limits) -> Iterator[Finding]:

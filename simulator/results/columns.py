@@ -107,7 +107,7 @@ _ALL = (
     Column("elapsed_cycles", "elapsed cycles", "Elapsed Cycles", "cycles, estimated"),
     Column("elapsed_cycles_change", "+/-", unit="cycles"),
     Column("speedup", "times as fast", unit="times"),
-    Column("speedup_without_conflicts", "faster without conflicts", unit="times"),
+    Column("speedup_without_conflicts", "speedup without conflicts", unit="times"),
     Column("warp_cycles", "warp cycles", unit="cycles of warps"),
     *(
         Column(

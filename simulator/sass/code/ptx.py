@@ -59,9 +59,9 @@ def _run(request: dict[str, Any]) -> dict[str, str]:
     try:
         from cuda.bindings import nvjitlink
     except ImportError as error:
-        return {
-            "missing": f"PTX needs nvJitLink: {error} (install with `pip install 'bankwise[sass]'`)"
-        }
+        from simulator.errors import install
+
+        return {"missing": f"PTX needs nvJitLink: {error} ({install('sass')})"}
     options = [f"-arch={request['arch']}", "-lineinfo"]
     try:
         handle = nvjitlink.create(len(options), options)

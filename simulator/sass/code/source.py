@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING
 
-from simulator.errors import ToolError
+from simulator.errors import ToolError, install
 from simulator.sass.code.makers import makings
 from simulator.sass.code.preprocessor import (
     QUALIFIERS,
@@ -359,9 +359,7 @@ def parser() -> Parser:
         import tree_sitter_cuda
         from tree_sitter import Language, Parser
     except ImportError as error:
-        raise ToolError(
-            "no parser of CUDA source found (install with `pip install 'bankwise[sass]'`)"
-        ) from error
+        raise ToolError(f"no parser of CUDA source found ({install('sass')})") from error
     return Parser(Language(tree_sitter_cuda.language()))
 
 

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from simulator.errors import ToolError
 from simulator.sass.code.headers import PRELUDE
-from simulator.sass.code.source import Source
+from simulator.sass.code.source import Source, parser
 from simulator.sass.code.translation import translate
 
 pytest.importorskip("tree_sitter_cuda")
@@ -371,3 +373,9 @@ __global__ void k(int *a) { a[0] = one::two::Table().get() + Bits<double>::of; }
     made = translate(text, None).source
     assert made.count("{") == made.count("}") == text.count("{")
     assert "BITS(double, 64);" in made
+
+
+def test_a_missing_parser_is_named_with_its_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "tree_sitter_cuda", None)
+    with pytest.raises(ToolError, match=r"in a checkout of bankwise: pip install '.\[sass\]'"):
+        parser.__wrapped__()
