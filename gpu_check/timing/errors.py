@@ -226,7 +226,7 @@ def set_row(name: str, rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
         "launches": found["launches"],
         "mean": f"{found['mean']:.1%}",
         "median": f"{found['median']:.1%}",
-        "largest": f"{found['largest']['error']:+.1%}: {found['largest']['case']}",
+        "largest error": f"{found['largest']['error']:+.1%}: {found['largest']['case']!r}",
         "bounds held": found["held"],
         "pairs within 10 %": f"{found['right']} of {found['gains']}",
         "wrong signs": found["wrong"],
