@@ -163,11 +163,13 @@ class GridRun:
     def _check_sizes(self) -> None:
         threads = self.block[0] * self.block[1] * self.block[2]
         if threads > 1024:
-            raise LaunchError(f"block {self.block} has {threads} threads (accepted: up to 1024)")
+            raise LaunchError(
+                f"block {_x(self.block)} has {threads} threads (accepted: up to 1024)"
+            )
         if self.block[2] > 64:
-            raise LaunchError(f"block {self.block} (accepted: up to 1024 x 1024 x 64)")
+            raise LaunchError(f"block {_x(self.block)} (accepted: up to 1024x1024x64)")
         if self.grid[0] > 2**31 - 1 or max(self.grid[1:]) > 65535:
-            raise LaunchError(f"grid {self.grid} (accepted: up to 2147483647 x 65535 x 65535)")
+            raise LaunchError(f"grid {_x(self.grid)} (accepted: up to 2147483647x65535x65535)")
         self._check_cluster()
         most = self.max_instructions
         if most is not None and (not is_integer(most) or most < 1):
@@ -205,10 +207,12 @@ class GridRun:
         x, y, z = self.cluster
         required = self.kernel.cluster
         if required and self.cluster != required:
-            raise LaunchError(f"cluster {self.cluster} (accepted: {required}, which it requires)")
+            raise LaunchError(
+                f"cluster {_x(self.cluster)} (accepted: {_x(required)}, which it requires)"
+            )
         if any(blocks % size for blocks, size in zip(self.grid, self.cluster, strict=True)):
             raise LaunchError(
-                f"grid {self.grid} in clusters of {self.cluster} (accepted: multiples of it)"
+                f"grid {_x(self.grid)} in clusters of {_x(self.cluster)} (accepted: multiples)"
             )
         if x * y * z > _MOST_CLUSTER:
             raise LaunchError(
@@ -224,8 +228,8 @@ class GridRun:
             )
         if self.cooperative and x * y * z > 1:
             raise LaunchError(
-                f"a cooperative launch in clusters of {self.cluster} is not replayed (accepted:"
-                " without clusters)"
+                f"a cooperative launch in clusters of {_x(self.cluster)} is not replayed"
+                " (accepted: without clusters)"
             )
 
     def _reads_bank(self) -> bool:
@@ -367,6 +371,11 @@ class GridRun:
             self._blocks += finished
             if self.progress:
                 self.progress(self._threads, self._blocks, of)
+
+
+def _x(size: Dim3) -> str:
+    """Return extents as the command line takes them."""
+    return "x".join(map(str, size))
 
 
 def dim3(size: object, what: str) -> Dim3:

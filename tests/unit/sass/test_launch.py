@@ -100,8 +100,8 @@ def test_the_accepted_addresses_name_no_empty_array() -> None:
 @pytest.mark.parametrize(
     ("option", "message"),
     [
-        ({"block": (1, 1, 65)}, r"block \(1, 1, 65\) \(accepted: up to 1024 x 1024 x 64\)"),
-        ({"block": (32, 64)}, r"block \(32, 64, 1\) has 2048 threads \(accepted: up to 1024\)"),
+        ({"block": (1, 1, 65)}, r"block 1x1x65 \(accepted: up to 1024x1024x64\)"),
+        ({"block": (32, 64)}, r"block 32x64x1 has 2048 threads \(accepted: up to 1024\)"),
         ({"max_instructions": 1.5}, r"max_instructions = 1\.5 \(accepted: an integer, 1 or more\)"),
         ({"max_instructions": 0}, r"max_instructions = 0 \(accepted: an integer, 1 or more\)"),
         ({"shared_bytes": float("nan")}, r"shared_bytes = nan \(accepted: an integer\)"),

@@ -189,9 +189,9 @@ def test_compile_errors_show_the_line_and_a_caret() -> None:
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({"block": (2048, 1)}, "up to 1024"),
+        ({"block": (2048, 1)}, "block 2048x1x1 has 2048 threads (accepted: up to 1024)"),
         ({"block": 0}, "block 0 (accepted: one to three integers, each from 1 to 2147483647"),
-        ({"grid": (1, 70000)}, "65535"),
+        ({"grid": (1, 70000)}, "grid 1x70000x1 (accepted: up to 2147483647x65535x65535)"),
         ({"grid": (1, 1, 1, 1)}, "one to three"),
         ({"grid": "8"}, "one to three"),
         ({"shared_bytes": 10**10}, "shared_bytes=10000000000"),

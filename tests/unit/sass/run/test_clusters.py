@@ -86,12 +86,12 @@ extern "C" __global__ void __cluster_dims__(2, 1, 1) add(u32 *out) {
 
 def test_a_cluster_that_does_not_fit_is_refused() -> None:
     out = np.zeros(64, np.uint32)
-    with pytest.raises(LaunchError, match=r"grid \(3, 1, 1\) in clusters of \(2, 1, 1\)"):
+    with pytest.raises(LaunchError, match="grid 3x1x1 in clusters of 2x1x1"):
         ran(PLACES, [out], grid=3, cluster=2)
     with pytest.raises(LaunchError, match=r"17 blocks .accepted: up to 16"):
         ran(PLACES, [out], grid=17, cluster=17)
     needs = PLACES.replace("void places", "void __cluster_dims__(2, 1, 1) places")
-    with pytest.raises(LaunchError, match=r"accepted: \(2, 1, 1\), which it requires"):
+    with pytest.raises(LaunchError, match=r"cluster 4x1x1 .accepted: 2x1x1, which it requires"):
         ran(needs, [out], grid=4, cluster=4)
 
 
