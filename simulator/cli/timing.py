@@ -19,7 +19,7 @@ __all__ = ["check_rules", "is_timed", "table_of", "time_option"]
 
 _WARP_CYCLES = (
     "Warp cycles are those of all warps that one SM runs, by what keeps each from issuing; in"
-    " `selected` it issues."
+    " `selected` it issues. --format json and csv also have the reasons below 1 %."
 )
 
 

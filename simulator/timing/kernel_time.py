@@ -27,8 +27,8 @@ docs/explanation/time-record.md).
 SLACK = 1.02
 """Cycles of one launch may be so many times another's, and it is not called slower."""
 
-_SHOWN = 0.005
-"""Of warp cycles per instruction issued: reasons that are less are not shown."""
+_SHOWN = 0.01
+"""Of all warp cycles: reasons that are less are not shown."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -138,7 +138,8 @@ class KernelTime(Result):
 
         Those come first at which most cycles are spent. Rare reasons are left out.
         """
-        hidden = [name for name in STALLS if self.reasons[name] < _SHOWN]
+        least = _SHOWN * sum(self.reasons.values())
+        hidden = [name for name in STALLS if self.reasons[name] < least]
         columns = self.stalls if by == "instruction" else self.lines()
         order = sorted(rows(columns), key=lambda row: -row["warp_cycles"])
         names = ["address", "opcode"] if by == "instruction" else []

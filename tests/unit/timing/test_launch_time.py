@@ -181,6 +181,10 @@ def test_a_table_shows_the_reasons_that_occur_and_holds_them_all() -> None:
     table = found.table()
     assert {"membar", "lg_throttle"} <= set(table.hidden)
     assert "short_scoreboard" not in table.hidden
+    whole = sum(found.reasons.values())
+    shown = {name for name in STALLS if found.reasons[name] >= whole / 100}
+    assert set(table.hidden) == {*STALLS} - shown
+    assert 0 < min(filter(None, found.reasons.values())) < whole / 100  # a rare one
     assert set(STALLS) <= set(table.rows[0])
     assert [row["warp_cycles"] for row in table.rows] == sorted(
         found.stalls["warp_cycles"], reverse=True
