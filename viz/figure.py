@@ -25,6 +25,7 @@ _LARGEST = 56
 _RIGHT = 12
 _NARROWEST = 620  # pixels of a figure, so that titles have room
 _AXIS, _LEGEND, _BAR = 46, 26, 46  # pixels below the cells
+_ASCENT = 12  # pixels of a title's letters above their baseline
 
 
 @dataclass
@@ -50,6 +51,8 @@ def titled(title: str, subtitle: str, width: int) -> tuple[dict[str, Any], int]:
     lines = textwrap.wrap(title, max(20, width // 9)) or [""]
     below = textwrap.wrap(subtitle, max(30, width // 6))
     pixels = 24 + 22 * len(lines) + 16 * len(below)
+    # Plotly puts the baseline of a first of several lines where it puts the top of a single one.
+    ascent = _ASCENT if len(lines) > 1 else 0
     text: dict[str, Any] = {
         "text": "<br>".join(map(plain, lines)),
         "x": 0,
@@ -58,7 +61,7 @@ def titled(title: str, subtitle: str, width: int) -> tuple[dict[str, Any], int]:
         "y": 1,
         "yref": "container",
         "yanchor": "top",
-        "pad": {"t": 12, "l": 12},
+        "pad": {"t": 12 + ascent, "l": 12},
     }
     if below:
         text["subtitle"] = {"text": "<br>".join(map(plain, below))}
