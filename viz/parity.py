@@ -126,9 +126,9 @@ def _draw(figure: go.Figure, kind: str, number: int, points: Sequence[_Point]) -
         "opacity": 0.8,
         "line": {"width": 0},
     }
-    for axis, name, up in (
-        ("y", "measured", [point.measured for point in points]),
-        ("y2", "measured - simulated", [point.measured - point.simulated for point in points]),
+    for axis, up in (
+        ("y", [point.measured for point in points]),
+        ("y2", [point.measured - point.simulated for point in points]),
     ):
         figure.add_trace(
             go.Scatter(
@@ -146,14 +146,30 @@ def _draw(figure: go.Figure, kind: str, number: int, points: Sequence[_Point]) -
                     "thickness": 1,
                     "width": 2,
                 },
-                customdata=[[point.rows, point.measured, point.spread] for point in points],
+                customdata=[[point.rows, *_told(point)] for point in points],
                 hovertemplate=(
-                    f"<b>{plain(kind)}</b><br>simulated %{{x}}, {name} %{{y}}<br>measured"
-                    " %{customdata[1]} (spread %{customdata[2]})"
+                    f"<b>{plain(kind)}</b><br>simulated %{{customdata[1]}}, measured"
+                    " %{customdata[2]}<br>measured − simulated: %{customdata[3]}"
                     "<br>rows: %{customdata[0]}<extra></extra>"
                 ),
             )
         )
+
+
+def _told(point: _Point) -> list[str]:
+    """Return both figures and their difference in words, the measured one with its spread."""
+    left = point.measured - point.simulated
+    spread = f" (spread {_figure(point.spread)})" if point.spread else ""
+    return [_figure(point.simulated), _figure(point.measured) + spread, _figure(left)]
+
+
+def _figure(value: float) -> str:
+    """Write whole numbers as they are, and four digits behind the point of others.
+
+    >>> _figure(23624), _figure(63.996826171875)
+    ('23,624', '63.9968')
+    """
+    return f"{value:,}" if value == int(value) else f"{value:,.4f}"
 
 
 def _line(x: Sequence[float], y: Sequence[float], axis: str) -> go.Scatter:
@@ -207,9 +223,10 @@ def _lay_out(
             "range": [0, top],
             "anchor": "y2",
             "fixedrange": True,
+            "ticklabelstandoff": 7,  # below the least label of the other axis, at the corner
         },
         yaxis={
-            "title": {"text": "measured"},
+            "title": {"text": f"measured {plain(name)}"},
             "range": [0, top],
             "domain": [0.36, 1],
             "fixedrange": True,

@@ -9,7 +9,7 @@ import plotly.graph_objects as go
 import pytest
 
 from simulator import simulate
-from viz import sweep_heatmap, word_map
+from viz import parity, sweep_heatmap, word_map
 
 Show = Callable[[go.Figure], Any]
 
@@ -78,3 +78,10 @@ def test_a_title_of_any_number_of_lines_is_whole(name: str, show: Show) -> None:
     assert title["y"] >= 6
     assert title["y"] + title["height"] <= below["y"]
     assert below["y"] + below["height"] <= cells["y"] + 2
+
+
+def test_the_labels_of_two_axes_are_apart_at_their_corner(show: Show) -> None:
+    page = show(parity({"wavefronts": [1, 64], "measured_wavefronts": [1, 64]}))
+    least = page.locator(".y2tick text", has_text="−1").first.bounding_box()
+    first = page.locator(".xtick text").first.bounding_box()
+    assert least["y"] + least["height"] <= first["y"] + 1

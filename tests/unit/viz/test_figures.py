@@ -170,6 +170,13 @@ def test_a_row_that_differs_is_seen_and_said() -> None:
     assert sorted(points[0].error_y.array) == [0.1, 0.2]
 
 
+def test_a_point_tells_its_figures_once_and_without_stray_digits() -> None:
+    rows = {"cycles": [2, 64], "measured_cycles": [2, 63.996826171875], "spread": [0.25, 0]}
+    first, second = parity(rows, "cycles").data[2].customdata
+    assert first == [1, "2", "2 (spread 0.2500)", "0"]
+    assert second == [1, "64", "63.9968", "-0.0032"]
+
+
 def test_a_comparison_may_give_its_points() -> None:
     class Comparison:
         """Sums up in `columns`, as results do, and has its rows, too."""
