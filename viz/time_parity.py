@@ -15,7 +15,9 @@ from viz.theme import KINDS, SMALL, Theme, plain, template
 
 __all__ = ["time_parity"]
 
-_SERIES = {"estimate": ("blue", "circle"), "bound": ("orange", "triangle-down")}
+_SERIES = {"estimate": ("blue", "circle", 1), "bound": ("orange", "triangle-down", 0)}
+"""Colour, symbol, and what is drawn above what: of many kernels, bounds would hide estimates."""
+
 _WIDTH = 720
 
 
@@ -54,7 +56,7 @@ def time_parity(
     figure = go.Figure()
     for name in series:
         _draw(figure, name, errors[name])
-    low = min(min(measured, model) for _, measured, model, _ in drawn) / 1.3
+    low = min(measured for _, measured, _, _ in drawn) / 1.3
     high = max(max(measured, model) for _, measured, model, _ in drawn) * 1.3
     figure.add_trace(_line([low, high], [low, high], "y"))
     figure.add_trace(_line([low, high], [0, 0], "y2"))
@@ -66,7 +68,7 @@ def time_parity(
         template=template(theme), title=text, width=_WIDTH, height=above + 560,
         margin={"l": 70, "r": 12, "t": above, "b": 96, "autoexpand": False},
         xaxis={**axis, "title": {"text": "measured cycles"}, "anchor": "y2"},
-        yaxis={**axis, "title": {"text": "model"}, "domain": [0.4, 1]},
+        yaxis={**axis, "title": {"text": "modelled cycles"}, "domain": [0.4, 1]},
         yaxis2={
             "title": {"text": "off by, %"}, "domain": [0, 0.32], "fixedrange": True,
             "zeroline": False,
@@ -81,7 +83,7 @@ def time_parity(
 
 
 def _draw(figure: go.Figure, name: str, points: list[tuple[str, float, float, float]]) -> None:
-    color, symbol = _SERIES[name]
+    color, symbol, above = _SERIES[name]
     for axis, place in (("y", 2), ("y2", 3)):
         figure.add_trace(
             go.Scatter(
@@ -91,7 +93,8 @@ def _draw(figure: go.Figure, name: str, points: list[tuple[str, float, float, fl
                 mode="markers",
                 name=name,
                 showlegend=axis == "y",
-                marker={"color": KINDS[color], "symbol": symbol, "size": 8},
+                zorder=above,
+                marker={"color": KINDS[color], "symbol": symbol, "size": 6, "opacity": 0.8},
                 customdata=[[plain(case), f"{model:,.0f}", f"{off:+.1f}"]
                             for case, _, model, off in points],
                 hovertemplate=(
@@ -105,7 +108,7 @@ def _draw(figure: go.Figure, name: str, points: list[tuple[str, float, float, fl
 def _line(x: Sequence[float], y: Sequence[float], axis: str) -> go.Scatter:
     return go.Scatter(
         x=x, y=y, yaxis=axis, mode="lines", name="equal", showlegend=axis == "y",
-        line={"width": 1, "dash": "dot", "color": "#808c9b"}, hoverinfo="skip",
+        line={"width": 1, "dash": "dot", "color": "#808c9b"}, hoverinfo="skip", zorder=2,
     )  # fmt: skip
 
 

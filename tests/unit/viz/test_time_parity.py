@@ -26,6 +26,11 @@ def test_every_kernel_with_both_figures_is_a_point() -> None:
     )
 
 
+def test_bounds_hide_no_estimate() -> None:
+    above = {trace.name: trace.zorder for trace in time_parity(TABLE).data}
+    assert above["estimate"] > above["bound"]
+
+
 def test_bounds_alone_are_drawn_too() -> None:
     figure = time_parity({name: TABLE[name] for name in ("case", "measured", "bound")}, title="x")
     assert figure.layout.title.text == "x"
