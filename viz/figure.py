@@ -17,7 +17,8 @@ import plotly.graph_objects as go
 from viz.theme import KINDS, LANES, SMALL, Theme, plain, template
 
 __all__ = [
-    "Panel", "assemble", "framed", "heading", "lane_scale", "message", "scale_below", "titled",
+    "Panel", "assemble", "framed", "heading", "lane_scale", "message", "scale_below", "swatch",
+    "titled",
 ]  # fmt: skip
 
 _WIDTH = 1024  # pixels of a panel's cells: 32 of 32
@@ -286,4 +287,22 @@ def framed(cells: Sequence[tuple[int, int]], name: str, *, width: int) -> go.Sca
         line={"width": width, "color": KINDS["vermilion"]},
         hoverinfo="skip",
         showlegend=bool(cells),
+    )
+
+
+def swatch(name: str, color: str) -> go.Scatter:
+    """Name a colour of cells in the legend, and draw nothing else."""
+    return go.Scatter(
+        x=[None],
+        y=[None],
+        mode="markers",
+        name=name,
+        marker={
+            "symbol": "square",
+            "size": 11,
+            "color": color,
+            "line": {"width": 1, "color": "#808c9b"},
+        },
+        hoverinfo="skip",
+        showlegend=True,
     )

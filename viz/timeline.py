@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -12,22 +13,23 @@ from simulator.gemm.simulate import Operand
 from simulator.law.specification import BANKS, WORD
 from simulator.results.html import LANE_COLORS, ink
 from viz.bank_heatmap import bank_axis, label
-from viz.figure import Panel, assemble, message
+from viz.figure import Panel, assemble, message, swatch
+from viz.strips import Strip
 from viz.theme import Theme
-from viz.word_map import found_layers, ground, layer_axis, read_words
+from viz.word_map import found_layers, ground, ground_legend, layer_axis, read_words, when
 
 __all__ = ["timeline"]
 
 # Codes of a cell; up to 31 it is the lane that is served now.
 _EMPTY, _WAITING, _SERVED = -1, 32, 33
+_MUTED = {"still to be served": "rgba(128,140,155,0.45)", "served before": "rgba(0,158,115,0.40)"}
 
 _SCALE = [
     ((code + side + 1) / 35, color)
     for code, color in [
         (_EMPTY, "rgba(0,0,0,0)"),
         *enumerate(LANE_COLORS),
-        (_WAITING, "rgba(128,140,155,0.45)"),
-        (_SERVED, "rgba(128,140,155,0.85)"),
+        *zip((_WAITING, _SERVED), _MUTED.values(), strict=True),
     ]
     for side in (0, 1)
 ]
@@ -47,8 +49,8 @@ def timeline(
     """Step through the wavefronts of an access with a slider, or play them.
 
     The cells are the words of shared memory, as in `word_map`. Those that the present wavefront
-    serves are coloured by lane, those still to be served are light, those already served are dark.
-    There is a frame per wavefront.
+    serves are coloured by lane; the legend tells the colours of those still to be served, of those
+    served before, and of the tile's other words. There is a frame per wavefront.
 
     Parameters
     ----------
@@ -73,10 +75,7 @@ def timeline(
         codes[row, bank] = _WAITING
         told[row][bank] = [
             word,
-            "<br>".join(
-                f"phase {access.phase}, wavefront {access.wavefront}: {access.who[0]}"
-                for access in accesses[:4]
-            ),
+            "<br>".join(map(when, accesses[:4])),
         ]
     names: list[str] = []
     frames: list[go.Frame] = []
@@ -115,7 +114,13 @@ def timeline(
     panel = Panel(
         columns=BANKS,
         rows=max(1, len(layers.layers)),
-        traces=[cells, go.Scatter(first[1]), *ground(layers, words)],
+        traces=[
+            cells,
+            go.Scatter(first[1]),
+            *ground(layers, words),
+            *(swatch(*named) for named in _MUTED.items() if words),
+            *ground_legend(layers, words),
+        ],
         x=bank_axis(),
         y=layer_axis(layers),
         annotations=[] if words else [message("No word is accessed.")],
@@ -125,13 +130,17 @@ def timeline(
         "timeline",
         [panel],
         f"{found.finding}, one after the other" if title is None else title,
-        "Coloured: served now. Light: still waiting. Dark: served before. " + found.left_out,
+        f"Coloured, with the lane: served now. {_steps(found.strips)} {found.left_out}".strip(),
         theme=theme,
         bar=False,
         frames=frames,
         controls=_controls(names) if frames else None,
         control_pixels=_CONTROLS if frames else 0,
     )
+
+
+def _steps(accesses: Sequence[Strip]) -> str:
+    return f"Steps: {'instruction: ' if len(accesses) > 1 else ''}phase · wavefront."
 
 
 def _labels(served: list[tuple[tuple[int, int], tuple[int, ...]]]) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from simulator.law.explaining import ranges
 from simulator.law.specification import BANKS, WORD
 from viz.bank_heatmap import bank_axis, dots, label, who
 from viz.errors import DrawError
-from viz.figure import Panel, assemble, framed, lane_scale, message
+from viz.figure import Panel, assemble, framed, lane_scale, message, swatch
 from viz.strips import Strip, Strips, strips
 from viz.theme import KINDS, Theme
 
@@ -24,9 +24,11 @@ __all__ = [
     "Layers",
     "found_layers",
     "ground",
+    "ground_legend",
     "layer_axis",
     "layers_of",
     "read_words",
+    "when",
     "word_map",
     "word_panel",
 ]
@@ -35,6 +37,8 @@ _MOST_LAYERS = 40  # in one piece; beyond, only layers that are touched are draw
 _OF_TILE = 16  # layers of a tile that are drawn if it has them, touched or not
 _MOST_TILE_BYTES = 1 << 18
 _OUTLINED = "conflict: its bank serves more in the same phase"
+_UNREAD = ("of the tile, not accessed", "rgba(128,140,155,0.20)")
+_PADDING = ("padding: holds nothing", "rgba(128,140,155,0.75)")
 
 
 @dataclass(frozen=True)
@@ -78,8 +82,9 @@ def word_map(
 ) -> go.Figure:
     """Draw shared memory, 32 words per row, each word in the colour of the lane that reads it.
 
-    The tile of a result is drawn below: padding is grey, a mark shows where each row begins. Words
-    are outlined where their bank has to serve another in the same phase.
+    The tile of a result is drawn below in two greys: what is not accessed, and padding; a mark
+    shows where each row begins. Words are outlined where their bank has to serve another in the
+    same phase.
 
     Raises DrawError for another result, fragment or theme, or a tile beyond 256 KiB.
 
@@ -237,7 +242,7 @@ def word_panel(found: Strips, layers: Layers) -> Panel:
             accesses[0].who[1],
             word,
             f"bytes {word * WORD}-{word * WORD + WORD - 1}{_content(layers, word)}",
-            "<br>".join(_when(access) for access in accesses[:4])
+            "<br>".join(when(access) for access in accesses[:4])
             + ("<br>…" if len(accesses) > 4 else ""),
         ]
         if len(lanes) > 1:
@@ -263,6 +268,7 @@ def word_panel(found: Strips, layers: Layers) -> Panel:
     traces = [*ground(layers, words), cells, dots(shared), framed(outlined, _OUTLINED, width=2)]
     if layers.starts:
         traces.append(_starts(layers))
+    traces += ground_legend(layers, words)
     return Panel(
         columns=BANKS,
         rows=max(1, len(layers.layers)),
@@ -304,7 +310,7 @@ def ground(layers: Layers, words: Mapping[int, Any]) -> list[go.Heatmap]:
             text=texts.tolist(),
             zmin=0,
             zmax=1,
-            colorscale=[[0, "rgba(128,140,155,0.20)"], [1, "rgba(128,140,155,0.75)"]],
+            colorscale=[[0, _UNREAD[1]], [1, _PADDING[1]]],
             showscale=False,
             hovertemplate="bank %{x}: %{text}<br>not accessed here<extra></extra>",
             hoverongaps=False,
@@ -312,6 +318,16 @@ def ground(layers: Layers, words: Mapping[int, Any]) -> list[go.Heatmap]:
             ygap=1,
             name="tile",
         )
+    ]
+
+
+def ground_legend(layers: Layers, words: Mapping[int, Any]) -> list[go.Scatter]:
+    """Say what the colours of `ground` mean, as far as it has them."""
+    unread = any(word not in words for word in layers.contents)
+    return [
+        swatch(*named)
+        for named, is_seen in ((_UNREAD, unread), (_PADDING, layers.padding))
+        if is_seen
     ]
 
 
@@ -337,6 +353,7 @@ def _content(layers: Layers, word: int) -> str:
     return f"<br>{layers.contents[word]}" if word in layers.contents else ""
 
 
-def _when(access: Service) -> str:
+def when(access: Service) -> str:
+    """Say in which instruction, phase and wavefront a word is served, and for whom."""
     where = f"{access.heading}, " if access.heading else ""
     return f"{where}phase {access.phase}, wavefront {access.wavefront}: {access.who[0]}"

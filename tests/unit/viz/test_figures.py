@@ -81,6 +81,47 @@ def test_padding_and_swizzle_can_be_seen() -> None:
     ]  # fmt: skip
 
 
+def named_colors(figure: go.Figure) -> dict[str, str]:
+    return {
+        trace.name: trace.marker.color
+        for trace in figure.data
+        if trace.showlegend and trace.mode == "markers" and trace.marker.symbol == "square"
+    }
+
+
+def test_the_legend_names_each_muted_colour_that_is_drawn_and_no_other() -> None:
+    for pad, names in ((4, ("not accessed", "padding")), (0, ("not accessed",))):
+        figure = word_map(simulate("4x8", pad=pad), fragment="B")
+        greys = [color for _, color in figure.data[0].colorscale][: len(names)]
+        found = named_colors(figure)
+        assert list(found.values()) == greys
+        assert all(name in said for name, said in zip(names, found, strict=True))
+    steps = timeline(simulate("4x8", pad=4), fragment="B")
+    drawn = {
+        color for trace in steps.data if trace.type == "heatmap" for _, color in trace.colorscale
+    }
+    found = named_colors(steps)
+    assert len(set(found.values())) == len(found) == 4
+    assert set(found.values()) <= drawn
+    bare = explain("LDS", range(0, 128, 4))
+    assert named_colors(word_map(bare)) == {}
+    assert len(named_colors(timeline(bare))) == 2
+
+
+def test_a_step_of_a_timeline_says_of_which_instruction_it_is() -> None:
+    figure = timeline(simulate("2x16", lane_order="row-major"), fragment="B")
+    assert figure.layout.sliders[0].steps[4].label == "1: phase 2 · 0"
+    assert "instruction: phase · wavefront" in figure.layout.title.subtitle.text
+    said = figure.data[0].customdata[0][0][1].split("<br>")
+    assert said == [
+        "B, LDS.128 1 of 2, phase 0, wavefront 0: lane 0",
+        "B, LDS.128 1 of 2, phase 2, wavefront 0: lane 16",
+    ]
+    one = timeline(explain("LDS", range(0, 128, 4)))
+    assert "instruction" not in one.layout.title.subtitle.text
+    assert one.data[0].customdata[0][0][1] == "phase 0, wavefront 0: lane 0"
+
+
 def test_a_layout_that_was_asked_about_is_drawn() -> None:
     text = "Sw<3,3,3> o 0 o (8,64):(64,1)"
     told = explain("LDSM.16.M88", "lane%8, 0", layout=text, element=2)
