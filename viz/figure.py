@@ -263,6 +263,7 @@ def scale_below(
         "ticktext": labels,
         "ticksuffix": f" {unit}" if unit else "",
         "showticksuffix": "first",
+        "showexponent": "all",  # else it is shown where the unit is: 350M, 400, 450
         "nticks": 6,
     }
 

@@ -174,7 +174,7 @@ def kernel_bars(reports: object, *, title: str | None = None, theme: Theme = "li
     return figure
 
 
-def short(number: int) -> str:
+def short(number: float) -> str:
     """Write a count in three digits.
 
     >>> short(402653184), short(12), short(2048)

@@ -11,6 +11,7 @@ from layouts.errors import accepted, plural
 from simulator.results.columns import OUTCOMES, heading
 from viz.errors import DrawError
 from viz.figure import Panel, assemble, framed, message, scale_below
+from viz.kernel_bars import short
 from viz.theme import COUNTS, Theme, plain
 
 __all__ = ["MOST", "columns_of", "named", "outcomes", "sweep_heatmap"]
@@ -19,6 +20,7 @@ MOST = 64
 """Values along an axis; beyond, neighbours share a cell, which shows the best of them."""
 
 _LETTERS = 18  # of a label, and of an axis' name: as long as one cell with its margins is
+_DIGITS = 6  # of a cell's text
 _LABELS = 20  # along an axis, so that they have room on a telephone, too
 
 
@@ -78,17 +80,20 @@ def sweep_heatmap(
     x_title, y_title = _shortened([named(name) for name in (x, y)])
     values: list[list[Any]] = [[None] * len(x_labels) for _ in y_labels]
     told: list[list[Any]] = [[None] * len(x_labels) for _ in y_labels]
+    texts = [[""] * len(x_labels) for _ in y_labels]
     for (i, j), row in best.items():
         values[i][j] = numbers[row]
+        texts[i][j] = _brief(numbers[row])
         told[i][j] = _told(table, names, row, value, merged[i, j])
     least = min((numbers[row] for row in best.values()), default=None)
-    longest = max((len(f"{number:g}") for number in numbers if number is not None), default=1)
+    longest = max((len(text) for line in texts for text in line), default=0) or 1
     winners = [cell for cell, row in best.items() if numbers[row] == least]
     traces = [
         go.Heatmap(
             z=values,
             customdata=told,
-            texttemplate="%{z}",
+            text=texts,
+            texttemplate="%{text}",
             textfont={"size": 11},
             colorscale=COUNTS,
             colorbar=scale_below(unit=plain(named(value))),
@@ -97,7 +102,11 @@ def sweep_heatmap(
             xgap=1,
             ygap=1,
         ),
-        framed([(col, row) for row, col in winners], f"best: {least} {named(value)}", width=3),
+        framed(
+            [(col, row) for row, col in winners],
+            f"best: {_written(least)} {named(value)}",
+            width=3,
+        ),
     ]
     return assemble(
         "sweep_heatmap",
@@ -257,10 +266,33 @@ def _shortened(texts: Sequence[str]) -> list[str]:
     return [*map(plain, cut)]
 
 
+def _written(number: float | None) -> str:
+    """Write a figure whole, and four digits of what it has behind the point.
+
+    >>> [_written(number) for number in (335544320.0, 10 / 3, 0.00123456, 12, None)]
+    ['335,544,320', '3.3333', '0.001235', '12', '']
+    """
+    if number is None:
+        return ""
+    if number == number // 1:
+        return f"{int(number):,}"
+    return f"{number:,.4f}".rstrip("0") if abs(number) >= 1 else f"{number:.4g}"
+
+
+def _brief(number: float) -> str:
+    """Write a figure so that it fits into a cell.
+
+    >>> [_brief(number) for number in (335544320, 12_345, 10 / 3)]
+    ['336 M', '12,345', '3.3333']
+    """
+    written = _written(number)
+    return written if len(written) <= _DIGITS else short(number)
+
+
 def _told(
     table: Mapping[str, Sequence[Any]], names: Sequence[str], row: int, value: str, merged: int
 ) -> str:
-    lines = [f"<b>{plain(value)} {table[value][row]}</b>"]
+    lines = [f"<b>{plain(named(value))} {_written(table[value][row])}</b>"]
     lines += [f"{plain(name)}: {plain(table[name][row])}" for name in names if name != value]
     lines += [
         f"{plain(name)}: {plain(table[name][row])}"
@@ -288,7 +320,7 @@ def _finding(
     first = min(rows)
     where = ", ".join(f"{named(name)} {table[name][first]}" for name in dict.fromkeys((x, y)))
     more = f" and in {plural(len(rows) - 1, 'other cell')}" if len(rows) > 1 else ""
-    return f"{start}: least {named(value)} {least}, at {where}{more}"
+    return f"{start}: least {named(value)} {_written(least)}, at {where}{more}"
 
 
 def _said(x: str, y: str, x_step: int, y_step: int, merged: int) -> str:

@@ -85,3 +85,12 @@ def test_the_labels_of_two_axes_are_apart_at_their_corner(show: Show) -> None:
     least = page.locator(".y2tick text", has_text="−1").first.bounding_box()
     first = page.locator(".xtick text").first.bounding_box()
     assert least["y"] + least["height"] <= first["y"] + 1
+
+
+def test_every_label_of_a_scale_has_its_exponent(show: Show) -> None:
+    counts = [570425344, 335544320, 369098752]
+    page = show(sweep_heatmap({"padding": [0, 4, 8], "wavefronts": counts}))
+    labels = page.locator("g[class*=cb] text").all_text_contents()
+    assert len(labels) > 2
+    assert all("M" in label for label in labels), labels
+    assert labels[0].endswith("wavefronts")

@@ -286,6 +286,17 @@ def test_a_sweep_takes_a_data_frame_and_arrays() -> None:
     assert "least cycles 1, at lds 32, pad 1" in figures[0].layout.title.text.replace("<br>", " ")
 
 
+def test_large_figures_of_a_sweep_are_written_so_that_they_can_be_read() -> None:
+    counts = [570425344, 335544320, 369098752]
+    figure = sweep_heatmap({"m": [4096] * 3, "padding": [0, 4, 8], "wavefronts": counts})
+    assert figure.layout.title.text.endswith("wavefronts 335,544,320, at m 4096, padding 4")
+    heat, best = figure.data
+    assert [line[0] for line in heat.text] == ["570 M", "336 M", "369 M"]
+    assert heat.texttemplate == "%{text}"
+    assert "wavefronts 369,098,752" in heat.customdata[2][0]
+    assert best.name == "best: 335,544,320 wavefronts"
+
+
 FIGURES: dict[str, Any] = {
     "bank_heatmap": lambda **options: bank_heatmap(simulate(), **options),
     "word_map": lambda **options: word_map(simulate(), **options),
