@@ -112,7 +112,7 @@ _ALL = (
     *(
         Column(
             name,
-            name.replace("_", " ").replace("mio", "MIO").replace("lg", "LG"),
+            name.replace("_", " ").replace("mio", "MIO").replace("lg", "LG").replace("imc", "IMC"),
             f"Stall {title}",
             "cycles of warps",
         )

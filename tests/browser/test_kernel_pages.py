@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from simulator import replay_compiled
+from simulator import compare, replay_compiled
 from tests.browser.conftest import replayed
 from tests.sass_kernels import HERE, needs_compiler, needs_tools
 from viz import report
@@ -142,6 +142,21 @@ def test_a_page_of_a_kernel_carries_no_plotly_and_fits_narrow_screens(
         "(pane) => { pane.scrollLeft = 60; return [pane.scrollLeft, pane.scrollWidth > 390]; }"
     )
     assert shape == [60, True]
+
+
+def test_a_name_beside_a_bar_is_not_broken_where_there_is_room(tmp_path: Path, opened: Any) -> None:
+    names = ["examples/tutorial/transpose.cu", "examples/tutorial/transpose_padded.cu"]
+    results = [replayed(tmp_path, f"transpose_{kind}") for kind in ("naive", "padded")]
+    both = compare(*results, names=names, time=True, chip="H100")
+    report(both, file=tmp_path / "both.html")
+    for width in (1200, 400):
+        page = opened(tmp_path / "both.html", width)
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+        bars = [bar.bounding_box() for bar in page.locator(".run .stack").all()]
+        assert len({(bar["x"], bar["width"]) for bar in bars}) == 1  # one scale
+        heights = [name.bounding_box()["height"] for name in page.locator(".run b").all()]
+        assert width == 400 or max(heights) < 30
+        assert width == 400 or bars[0]["width"] > 500
 
 
 EVIL = "</script><img src=x onerror=window.hacked=1>"

@@ -101,8 +101,11 @@ def _runs(time: KernelTime) -> str:
 def _run(name: str, time: KernelTime, longest: KernelTime, said: str) -> str:
     whole, active = longest.cycles or 1, time.active_cycles or 0
     fixed = (time.cycles or 0) - active
-    parts = [("launch", fixed / whole)]
-    parts += [(reason, share * active / whole) for reason, share in _shares(time).items()]
+    parts = [("launch", fixed / whole, f"{fixed:,.0f} cycles")]
+    parts += [
+        (reason, share * active / whole, f"{share:.1%} of the cycles of warps")
+        for reason, share in _shares(time).items()
+    ]
     words = ", ".join(f"{_words(reason)} {share:.0%}" for reason, share in _shares(time).items()
                       if share >= _SHOWN)  # fmt: skip
     return (
@@ -122,12 +125,12 @@ def _shares(time: KernelTime) -> dict[str, float]:
     return {reason: cycles / whole for reason, cycles in time.reasons.items() if cycles}
 
 
-def _stack(parts: Sequence[tuple[str, float]]) -> str:
-    """Return parts of a bar, each with its share of the bar's room."""
+def _stack(parts: Sequence[tuple[str, float, str]]) -> str:
+    """Return parts of a bar, each with its share of the bar's room, and its figure in words."""
     return "".join(
         f'<i class="stall {reason}" style="width:{100 * share:.2f}%" title="{_words(reason)}:'
-        f' {share:.1%}"></i>'
-        for reason, share in parts
+        f' {told}"></i>'
+        for reason, share, told in parts
         if share >= _SHOWN / 4
     )
 
@@ -223,13 +226,14 @@ def _line(row: Mapping[str, Any], whole: int, place: str, code: str, key: str, a
     parts = sorted(((name, row[name] / whole) for name in STALLS), key=lambda part: -part[1])
     top = next((name for name, _ in parts if name != "selected"), "")
     words = (f"{_words(name)} {part:.0%}" for name, part in parts if part >= _SHOWN / 2)
+    stack = _stack([(name, part, f"{part:.1%}") for name, part in parts])
     tag, kind = ("button", ' type="button"') if key else ("div", "")
     linked = f' data-line="{key}"' if key else ""
     return (
         f'<{tag}{kind} class="jump"{linked} title="{escape(", ".join(words))}">'
         f"<span>{escape(place)}</span><span>{escape(_words(top))}</span>"
         f"<span>{row['warp_cycles'] / whole:.0%}</span><code>{escape(code)}</code>"
-        f'<span class="bars"><span class="stack">{_stack(parts)}</span>{after}</span></{tag}>'
+        f'<span class="bars"><span class="stack">{stack}</span>{after}</span></{tag}>'
     )
 
 

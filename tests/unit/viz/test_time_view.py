@@ -5,12 +5,14 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 from html import unescape
+from importlib.resources import files
 
 import pytest
 
 from simulator.law.chips import Chip
 from simulator.timing.kernel_time import KernelTime
 from simulator.timing.launch_time import time_of
+from simulator.timing.state import STALLS
 from tests.pages import Page
 from tests.unit.timing.works import Line, work
 from viz import markdown, report
@@ -41,6 +43,27 @@ def test_the_bars_are_as_long_as_the_runs_take() -> None:
     assert f"×{time.speedup_without_conflicts:.2f}" in after
     assert unescape(Page(html).texts[0]) == "Where the time goes"
     assert "y += &lt;x&gt;;" in html
+
+
+def test_a_part_of_a_bar_tells_its_share_of_its_own_run() -> None:
+    time = slow()
+    runs = re.findall(r'<div class="run">.*?</div>', time_markup(time, [], {}))
+    for run, each in zip(runs, (time, time.without_conflicts), strict=True):
+        whole = sum(each.reasons.values())
+        told = dict(re.findall(r'<i class="stall (\w+)" [^>]*title="[^:]*: ([^"]*)"', run))
+        assert each.cycles is not None
+        assert each.active_cycles is not None
+        assert told.pop("launch") == f"{each.cycles - each.active_cycles:,.0f} cycles"
+        assert len(told) > 2
+        for reason, said in told.items():
+            assert said == f"{each.reasons[reason] / whole:.1%} of the cycles of warps"
+
+
+def test_every_reason_has_a_colour_of_its_own() -> None:
+    css = (files("viz.page") / "time.css").read_text(encoding="utf-8")
+    colors = dict(re.findall(r"\.stall\.(\w+) { background: (light-dark\([^)]*\))", css))
+    assert colors.keys() >= set(STALLS)
+    assert len(set(colors.values())) == len(colors)
 
 
 def test_a_pipe_is_as_busy_as_its_bound_says_before_and_after() -> None:
