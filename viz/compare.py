@@ -16,6 +16,7 @@ from viz.theme import Theme
 
 __all__ = ["compare"]
 
+_NAMES = ("Before", "After")
 _WIDEST = 640  # pixels of one panel's cells
 
 
@@ -24,7 +25,7 @@ def compare(
     after: object,
     *,
     fragment: Operand | None = None,
-    names: tuple[str, str] = ("Before", "After"),
+    names: tuple[str, str] | None = None,
     title: str | None = None,
     theme: Theme = "light",
 ) -> go.Figure:
@@ -39,7 +40,7 @@ def compare(
     fragment
         "A" or "B", of what `simulate` returned.
     names
-        What the two are called.
+        What the two are called, by default Before and After; kernels have names of their own.
     title
         The figure's, instead of the one that says what is seen.
     theme
@@ -58,12 +59,12 @@ def compare(
                 f"{type(before).__name__} and {type(after).__name__} have no common scale"
                 " (accepted: two kernels, or two results of explain or simulate)"
             )
-        return kernel_bars([before, after], title=title, theme=theme)
+        return kernel_bars([before, after], names=names, title=title, theme=theme)
     found = [strips(result, fragment) for result in (before, after)]
     panels = [bank_panel(each.strips, "lane") for each in found]
     costs = [sum(strip.explanation.wavefronts for strip in each.strips) for each in found]
     said = []
-    for panel, each, when, cost in zip(panels, found, names, costs, strict=True):
+    for panel, each, when, cost in zip(panels, found, names or _NAMES, costs, strict=True):
         panel.heading = f"{when}: {plural(cost, 'wavefront')}"
         said += [f"{when}: {each.subject}, {each.cost}.", each.left_out]
     finding = ". ".join(panel.heading for panel in panels)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import plotly.graph_objects as go
 
+from layouts.errors import plural
 from simulator.kernels.replay import KernelReport
 from simulator.results.sites import SiteReport, SiteTable
 from viz.errors import DrawError
@@ -16,20 +18,27 @@ __all__ = ["kernel_bars", "short"]
 
 _ROW = 40  # pixels of a bar with its label above
 _LONGEST = 34  # characters of a source expression
+_LONGEST_NAME = 30  # with its cost, on a telephone
 _MOST = 40  # bars of one kernel
 
 
-def kernel_bars(reports: object, *, title: str | None = None, theme: Theme = "light") -> go.Figure:
+def kernel_bars(
+    reports: object,
+    *,
+    names: Sequence[str] | None = None,
+    title: str | None = None,
+    theme: Theme = "light",
+) -> go.Figure:
     """Draw the wavefronts of each shared-memory site of one or several kernels, on one scale.
 
     `reports` is what `replay` returned, or several of them, drawn one below the other. Stores
-    are hatched.
+    are hatched. `names` are what several are called, by default the names of their kernels.
 
     >>> from bankwise import replay
     >>> kernel_bars(replay("junstar92.2d", m=4096, n=4096, k=4096)).layout.title.text
     'junstar92.2d, 4096×4096×4096: 973 M wavefronts, 604 M ideal, 503 M bank conflicts'
 
-    Raises DrawError for anything else, or nothing.
+    Raises DrawError for anything else, or nothing, or another number of names.
     """
     kernels: list[SiteTable] = []
     for report in reports if isinstance(reports, list | tuple) else [reports]:
@@ -41,12 +50,22 @@ def kernel_bars(reports: object, *, title: str | None = None, theme: Theme = "li
         kernels.append(report)
     if not kernels:
         raise DrawError("no kernel to draw (accepted: one report of replay, or more)")
+    if names is not None and len(names) != len(kernels):
+        raise DrawError(
+            f"{plural(len(names), 'name')} for {plural(len(kernels), 'kernel')} (accepted: one"
+            " each)"
+        )
+    called = [_name(report) for report in kernels] if names is None else [*map(_end, names)]
+    costs = [
+        f"{name}: {short(report.totals()['all']['wavefronts'])} wavefronts"
+        for name, report in zip(called, kernels, strict=True)
+    ]
     bars: list[tuple[float, SiteTable, SiteReport]] = []
     headings: list[tuple[float, str]] = []
     y, left_out = 0.0, 0
-    for report in kernels:
+    for report, cost in zip(kernels, costs, strict=True):
         if len(kernels) > 1:
-            headings.append((y, _brief(report)))
+            headings.append((y, cost))
             y += 1
         sites = [site for site in report.sites if site.memory == "shared"]
         drawn = sorted(sites, key=lambda site: -site.wavefronts)[:_MOST]
@@ -130,7 +149,7 @@ def kernel_bars(reports: object, *, title: str | None = None, theme: Theme = "li
         annotations.append({**labels, "y": 0, "text": "No access to shared memory."})
     finding = _finding(kernels[0])
     if len(kernels) > 1:
-        finding = "; ".join(map(_brief, kernels))
+        finding = "; ".join(costs)
     finding = finding if title is None else title
     subtitle = "Wavefronts of the whole grid; hatched: stores."
     if left_out:
@@ -198,9 +217,13 @@ def _label(site: SiteReport) -> str:
     return f"{plain(_cut(source))}  <b>{site.op}</b>"
 
 
-def _brief(report: SiteTable) -> str:
-    name = report.kernel if isinstance(report, KernelReport) else report.title
-    return f"{_cut(name)}: {short(report.totals()['all']['wavefronts'])} wavefronts"
+def _name(report: SiteTable) -> str:
+    return _cut(report.kernel if isinstance(report, KernelReport) else report.title)
+
+
+def _end(name: str) -> str:
+    # Paths and commands that are compared mostly begin alike.
+    return name if len(name) <= _LONGEST_NAME else f"…{name[1 - _LONGEST_NAME :]}"
 
 
 def _finding(report: SiteTable) -> str:

@@ -81,7 +81,11 @@ def of_comparison(comparison: InputComparison) -> Section:
     kernels = [each.result for each in comparison.inputs if isinstance(each.result, SiteTable)]
     figures = []
     if len(kernels) == 2:
-        figures.append(compare(kernels[0], kernels[1], names=(named[0][0], named[1][0])))
+        first, second = (
+            label + name.removeprefix(each.name)  # the law
+            for label, (name, each) in zip(comparison.labels, named, strict=True)
+        )
+        figures.append(compare(kernels[0], kernels[1], names=(first, second)))
     level: Level = "conflict" if comparison.worse else "free"
     differ = len({each.figures["wavefronts"] for each in comparison.inputs}) > 1
     return Section(
