@@ -76,6 +76,23 @@ def test_a_line_has_its_figures(path: Path, opened: Any) -> None:
     assert heads == ["waves", "ideal", "confl.", "n\N{NON-BREAKING HYPHEN}way", "share"]
 
 
+def test_figures_of_a_line_are_apart(path: Path, opened: Any) -> None:
+    page = opened(path, 1400)
+    for width in (1400, 1000, 390):
+        page.set_viewport_size({"width": width, "height": 900})
+        rooms = page.evaluate(
+            """[...document.querySelectorAll(".line:not(.head) span, .line i")].map((each) => {
+                 const range = document.createRange();
+                 range.selectNodeContents(each);
+                 const [text, room] = [range, each].map((one) => one.getBoundingClientRect());
+                 const { visibility } = getComputedStyle(each);
+                 return visibility === "hidden" || !text.width ? null : text.left - room.left;
+               }).filter((left) => left !== null)"""
+        )
+        assert len(rooms) > 40
+        assert min(rooms) >= 1, width
+
+
 def test_hovering_a_line_shows_lanes_banks_and_the_cure(path: Path, opened: Any) -> None:
     page = opened(path, 1400)
     assert page.locator(".worst.shown").count() == 0
