@@ -1,10 +1,12 @@
 """Draws the house from its imports: `python docs/house.py` writes the picture, `--check` compares.
 
-An arrow says: imports. What can be reached by a longer way is not drawn.
+An arrow says: imports. What can be reached by a longer way is not drawn. An arrow over several
+floors passes beside the parts between its ends, as if it had a narrow part of its own on each.
 """
 
 from __future__ import annotations
 
+import itertools
 import sys
 from pathlib import Path
 
@@ -13,6 +15,11 @@ import grimp
 PICTURE = Path(__file__).parent / "explanation" / "house.svg"
 TOPS = ("bankwise", "pytest_bankwise", "simulator", "layouts", "viz", "gpu_check")
 _STEP, _FLOOR, _WIDE, _HIGH = 175, 78, 160, 30
+_SHAFT = 30  # pixels for an arrow that passes a floor
+_SWEEPS = 8
+
+Shaft = tuple[str, str, int]
+"""Where an arrow passes: its ends, and the floor."""
 
 
 def edges() -> dict[str, set[str]]:
@@ -61,33 +68,86 @@ def depths(found: dict[str, set[str]]) -> dict[str, int]:
     return {name: depth(name) for name in found}
 
 
+def floors(found: dict[str, set[str]]) -> list[list[str | Shaft]]:
+    """Return each floor's parts and the arrows that pass it, from the top, so that few cross."""
+    levels = depths(found)
+    top = max(levels.values())
+    rows: list[list[str | Shaft]] = [
+        [*sorted(name for name in found if top - levels[name] == row)] for row in range(top + 1)
+    ]
+    ways = [
+        way(name, other, top, levels) for name in sorted(found) for other in sorted(found[name])
+    ]
+    for each in ways:
+        for floor, place in enumerate(each[1:-1], top - levels[str(each[0])] + 1):
+            rows[floor].append(place)
+    for sweep in range(_SWEEPS):
+        step = 1 if sweep % 2 == 0 else -1
+        for row in rows[::step]:
+            places = spots(rows)
+            near = {
+                each: [
+                    places[one[::step][k - 1]]
+                    for one in ways
+                    for k, passed in enumerate(one[::step])
+                    if passed == each and k
+                ]
+                for each in row
+            }
+            row.sort(
+                key=lambda each: sum(near[each]) / len(near[each]) if near[each] else places[each]
+            )
+    return rows
+
+
+def way(name: str, other: str, top: int, levels: dict[str, int]) -> list[str | Shaft]:
+    """Return what an arrow passes: its ends, and a shaft on each floor between them."""
+    between = range(top - levels[name] + 1, top - levels[other])
+    return [name, *((name, other, row) for row in between), other]
+
+
+def spots(rows: list[list[str | Shaft]]) -> dict[str | Shaft, int]:
+    """Return the middle of each part and shaft, with all floors centred."""
+    widths = [[_STEP if isinstance(each, str) else _SHAFT for each in row] for row in rows]
+    whole = max(map(sum, widths))
+    found: dict[str | Shaft, int] = {}
+    for row, wide in zip(rows, widths, strict=True):
+        left = (whole - sum(wide)) // 2
+        for each, pixels in zip(row, wide, strict=True):
+            found[each] = left + pixels // 2
+            left += pixels
+    return found
+
+
 def picture() -> str:
     """Return the house as an SVG: a row per depth, an arrow per import."""
     found = shortest(edges())
-    levels = depths(found)
-    rows = [
-        sorted(n for n in found if levels[n] == level) for level in range(max(levels.values()) + 1)
-    ]
-    wide = max(map(len, rows)) * _STEP
-    at = {}
-    for level, names in enumerate(reversed(rows)):
-        for place, name in enumerate(names):
-            left = (wide - len(names) * _STEP) // 2 + place * _STEP
-            at[name] = (left + _STEP // 2, 20 + level * _FLOOR)
+    levels, rows = depths(found), floors(found)
+    top = len(rows) - 1
+    x_of = spots(rows)
+    wide = max(sum(_STEP if isinstance(each, str) else _SHAFT for each in row) for row in rows)
+    y_of = {each: 20 + row * _FLOOR for row, floor in enumerate(rows) for each in floor}
     head = (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {wide} {len(rows) * _FLOOR}"'
         ' font-family="sans-serif" font-size="13" role="img" aria-label="what imports what">'
     )
-    parts = [head, '<rect width="100%" height="100%" fill="#fff"/>']
+    arrow = (
+        '<marker id="head" viewBox="0 0 8 8" refX="8" refY="4" markerWidth="8" markerHeight="8"'
+        ' orient="auto"><path d="M0 0L8 4L0 8z" fill="#667788"/></marker>'
+    )
+    parts = [head, arrow, '<rect width="100%" height="100%" fill="#fff"/>']
     for name, direct in sorted(found.items()):
-        x, y = at[name]
         for other in sorted(direct):
-            to_x, to_y = at[other]
-            parts.append(
-                f'<path d="M{x} {y + _HIGH} C{x} {y + _FLOOR - 20} {to_x} {to_y - _FLOOR + 50}'
-                f' {to_x} {to_y}" fill="none" stroke="#8899aa"/>'
-            )
-    for name, (x, y) in sorted(at.items()):
+            passed = way(name, other, top, levels)
+            line = f"M{x_of[name]} {y_of[name] + _HIGH}"
+            for here, there in itertools.pairwise(passed):
+                y, to_y = y_of[here] + _HIGH, y_of[there]
+                middle = (y + to_y) // 2
+                line += f" C{x_of[here]} {middle} {x_of[there]} {middle} {x_of[there]} {to_y}"
+                line += f" V{to_y + _HIGH}" if there != other else ""
+            parts.append(f'<path d="{line}" fill="none" stroke="#667788" marker-end="url(#head)"/>')
+    for name in sorted(found):
+        x, y = x_of[name], y_of[name]
         parts.append(
             f'<rect x="{x - _WIDE // 2}" y="{y}" width="{_WIDE}" height="{_HIGH}" rx="5"'
             ' fill="#eef3f8" stroke="#446688"/>'
