@@ -144,20 +144,17 @@ def arguments(case: dict[str, Any]) -> list[np.ndarray[Any, np.dtype[np.uint32]]
 
 
 def build() -> None:
-    from tempfile import TemporaryDirectory
-
     from simulator import replay_compiled
 
-    with TemporaryDirectory() as folder:
-        by_chance = Path(folder) / "turns_by_chance.cu"
-        by_chance.write_text(source_by_chance())
-        for source, kernel in ((HERE / "cuda" / "turns.cu", "one"), (by_chance, "program_0")):
-            report = replay_compiled(
-                source, kernel=kernel, grid=1, block=32, arch="sm_90", args=arguments(cases()[0])
-            )
-            assert report.rerun is not None
-            image = report.rerun.given["cubin"].image
-            (CUBINS / f"{source.stem}.cubin").write_bytes(image)
+    for name, source, kernel in (
+        ("turns", (HERE / "cuda" / "turns.cu").read_text(), "one"),
+        ("turns_by_chance", source_by_chance(), "program_0"),
+    ):
+        report = replay_compiled(
+            source, kernel=kernel, grid=1, block=32, arch="sm_90", args=arguments(cases()[0])
+        )
+        assert report.rerun is not None
+        (CUBINS / f"{name}.cubin").write_bytes(report.rerun.given["cubin"].image)
     (HERE / "turns.json").write_text(json.dumps(cases()) + "\n")
 
 

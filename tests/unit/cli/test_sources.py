@@ -87,7 +87,7 @@ def test_an_instance_that_nothing_launches_gives_a_command_and_those_that_are_la
     assert main(["sass", source, "-DFACTOR=2", "--kernel", "turn<16>"]) == 2
     said = capsys.readouterr()
     assert not said.out
-    assert f"bankwise sass {source} --kernel 'turn<16>' --grid <grid>" in said.err
+    assert f"bankwise sass {source} --kernel 'turn<16>' --grid '<grid>'" in said.err
     assert "the file launches turn<32>" in said.err
 
 

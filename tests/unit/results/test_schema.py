@@ -109,7 +109,7 @@ def test_what_is_printed_is_what_is_published(
 @pytest.mark.parametrize(
     "words", [(), ("--by", "line"), LAUNCH, (*LAUNCH, "--compare"), ("--list",),
               (*LAUNCH, "--fix"), (*LAUNCH, "--fix", "--compare"),
-              ("--list", "--kernel", "turn<32>"), (*LAUNCH, "--time", "--compare"),
+              ("--list", "--kernel", "turn<32>"), (*LAUNCH, "--time", "--by", "line"),
               ("--time", "--by", "line")], ids=" ".join
 )  # fmt: skip
 def test_compiled_kernels(
