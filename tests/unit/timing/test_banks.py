@@ -88,3 +88,9 @@ def test_a_load_of_shared_memory_takes_a_part_of_a_cycle_of_dispatch(count: int)
     cycles = run(work(body, warps=32, times=4)).cycles / (8 * 4 * 8)
     loop = rows["nothing", "FFMA", str(count)] - count  # what is the loop's
     assert cycles + loop == pytest.approx(rows["LDS", "FFMA", str(count)], rel=0.04)
+
+
+def test_a_load_goes_to_its_queue_while_nothing_else_is_dispatched() -> None:
+    """Of a warp alone, that waits for each: its port is free long before."""
+    chain = work([Line("LDS", "R0,[R0]", stall=2, write=0, waits=1, cycles=1, floor=1)], times=200)
+    assert run(chain, load_port=1.0).cycles == run(chain, load_port=0.0).cycles
