@@ -42,7 +42,7 @@ def near_share(work: Work, machine: Mapping[str, float], sms: int) -> float:
 def _atomic_instructions(work: Work) -> NDArray[np.int64]:
     """Return the numbers of the atomics in global memory."""
     each = enumerate(work.instructions)
-    return np.array([n for n, one in each if one.opcode.split(".")[0] in ATOMICS], np.int64)
+    return np.array([n for n, one in each if one.name in ATOMICS], np.int64)
 
 
 def _several(work: Work) -> Sequence[BlockTrace]:
@@ -90,7 +90,7 @@ def reduced_cycles(work: Work, machine: Mapping[str, float]) -> float:
     found: dict[int, float] = {}
     for trace in work.traces:
         for number, sectors in trace.copied.items():
-            if work.instructions[number].opcode.split(".")[0] in REDUCTIONS:
+            if work.instructions[number].name in REDUCTIONS:
                 places, counts = np.unique(sectors // 32, return_counts=True)
                 for place, count in zip(places.tolist(), counts.tolist(), strict=True):
                     found[place] = found.get(place, 0.0) + count

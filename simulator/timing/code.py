@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from simulator.timing.factors import factors_made, given_operands, in_parts
 from simulator.timing.local_memory import local_sectors, words_of
+from simulator.timing.operands import REGISTER
 from simulator.timing.pipes import product_cycles
 from simulator.timing.rates import Rates
 from simulator.timing.state import CLUSTER_BARRIER, CODE, SLOTS, Kind
@@ -274,7 +275,7 @@ def _port(instruction: WorkInstruction) -> int:
         return 1
     if not in_parts(instruction):
         return 0
-    adds = modifiers[0] == "WIDE" and _REGISTER.search(given_operands(instruction)[-1])
+    adds = modifiers[0] == "WIDE" and REGISTER.search(given_operands(instruction)[-1])
     return 3 if adds else 2
 
 
@@ -283,7 +284,6 @@ _PLACES = {"FADD": (0, 2), "DADD": (0, 2), "HADD2": (0, 2), "MOV": (1,), "IABS":
 
 _SHAPE = re.compile(r"(16|8)8(\d+)").fullmatch
 """Rows and depth of a product of matrices; of eight columns."""
-_REGISTER = re.compile(r"(?<![A-Za-z.\[])R(\d+)(\.64)?")
 
 
 def sources(instruction: WorkInstruction) -> list[tuple[int, int]]:
@@ -298,12 +298,14 @@ def sources(instruction: WorkInstruction) -> list[tuple[int, int]]:
     ([(9, 1), (-1, 0), (-1, 0)], (2, 2))
     >>> given("FADD", "R0,R2,R5.reuse")
     [(2, 1), (-1, 0), (5, 1)]
+    >>> given("LOP3.LUT", "P0,R6,R4,0x3,R8,0xc0,!PT")
+    [(4, 1), (-1, 0), (8, 1)]
     """
     name, *modifiers = instruction.opcode.split(".")
     given = given_operands(instruction)
     found = [(-1, 0)] * SLOTS
     for place, operand in zip(_PLACES.get(name, range(SLOTS)), given, strict=False):
-        register = _REGISTER.search(operand)
+        register = REGISTER.search(operand)
         wide = _wide(name, modifiers, place)
         read = (int(register[1]), wide) if register else (-1, 0)
         # A register that stands there twice is read once (h100_turns.csv: additions).

@@ -184,7 +184,7 @@ def _uneven(
     first).
     """
     own = -(-work.blocks // sms)
-    changes = any(each.opcode.split(".")[0] in ATOMICS for each in work.instructions)
+    changes = any(each.name in ATOMICS for each in work.instructions)
     if prod(work.cluster) > _PAIR or changes or len(run.ends) < work.resident:
         return active  # what the L2 does for all SMs ends when it has done it
     wave = work.resident * run.per_block or float(np.sort(run.ends)[work.resident - 1])
@@ -263,7 +263,7 @@ def _shared_rows(
     The latter is more where an address is generic, and where it is in a neighbour's memory.
     """
     rows = work.traces[0].rows
-    names = [each.opcode.split(".")[0] for each in work.instructions]
+    names = [each.name for each in work.instructions]
     kinds = np.array([_ways(name) for name in names], np.int64)[rows.number]
     away = np.zeros_like(rows.cycles) if rows.away is None else rows.away
     shares = np.array([machine[f"neighbour_{each}"] for each in ("loads", "atoms", "stores")])

@@ -8,21 +8,18 @@ added may be as fresh as elsewhere (gpu_check/data/h100_wide_products.csv).
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from typing import Any
 
 from simulator.jit import jit
 from simulator.timing.machine import NUMBERS
+from simulator.timing.operands import REGISTER, is_predicate, words_written, written_and_read
 from simulator.timing.state import RECENT
 from simulator.timing.work import WorkInstruction
 
 __all__ = ["dispatched", "factors_made", "given_operands", "hold_up", "in_parts"]
 
 _SECOND, _FRESH = NUMBERS.index("second_part"), NUMBERS.index("fresh_factor")
-_MADE = re.compile(r"R(\d+)").match
-_FACTOR = re.compile(r"-?R(\d+)").match
-_PREDICATE = re.compile(r"!?U?P[T\d]").match
 _BRANCHES = ("BRA", "BRX", "JMP", "CALL", "RET", "EXIT", "BSYNC")
 """Behind these another instruction may be the one before."""
 
@@ -33,9 +30,9 @@ def in_parts(instruction: WorkInstruction) -> bool:
 
 
 def given_operands(instruction: WorkInstruction) -> list[str]:
-    """Return the operands behind an instruction's target, but for predicates (a carry is one)."""
-    _, *operands = (each.strip() for each in instruction.operands.split(","))
-    return [each for each in operands if not _PREDICATE(each)]
+    """Return the operands that an instruction reads, but for predicates and the guard."""
+    written, read = written_and_read(instruction)
+    return [each for each in (read if written else read[1:]) if not is_predicate(each)]
 
 
 def factors_made(instructions: Sequence[WorkInstruction], at: int) -> int:
@@ -54,19 +51,22 @@ def factors_made(instructions: Sequence[WorkInstruction], at: int) -> int:
     if not in_parts(instructions[at]):
         return 0
     factors = given_operands(instructions[at])[:2]
-    read = {int(found[1]) for each in factors if (found := _FACTOR(each))}
+    read = set(_registers(factors))
     for behind in range(1, min(at, RECENT - 1) + 1):
         other = instructions[at - behind]
-        if other.opcode.split(".")[0] in _BRANCHES:
+        if other.name in _BRANCHES:
             return 0
-        made = _MADE(other.operands)
-        if made is None or other.control.write_barrier is not None:
+        if other.control.write_barrier is not None:
             continue
-        first = int(made[1])
-        both = other.opcode.startswith(("IMAD.WIDE", "D"))
-        if read & {first, first + both}:
-            return behind
+        for first in _registers(written_and_read(other)[0]):
+            if read & {*range(first, first + words_written(other))}:
+                return behind
     return 0
+
+
+def _registers(operands: Sequence[str]) -> list[int]:
+    """Return the numbers of the registers among operands."""
+    return [int(found[1]) for each in operands if (found := REGISTER.search(each))]
 
 
 @jit()

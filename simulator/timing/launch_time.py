@@ -91,7 +91,7 @@ def _clock(work: Work, chip: Chip, machine: Mapping[str, float] | None) -> float
     if chip.clock_mhz is None or machine is None:
         return chip.clock_mhz
     executed = zip(work.instructions, work.executed, strict=True)
-    multiplies = any(times and each.opcode.split(".")[0] in _SLOWING for each, times in executed)
+    multiplies = any(times and each.name in _SLOWING for each, times in executed)
     return chip.clock_mhz * (machine["tensor_clock"] if multiplies else 1.0)
 
 

@@ -35,7 +35,7 @@ def frame_words(instructions: Sequence[WorkInstruction]) -> int:
     """Return the words of a thread's frame, as the kernel takes them from the stack; 0: none."""
     for each in instructions:
         found = _FRAME(each.operands.replace(" ", ""))
-        if found and each.opcode.split(".")[0] in ("IADD3", "VIADD", "IADD"):
+        if found and each.name in ("IADD3", "VIADD", "IADD"):
             size = int(found[1], 16)
             return (-size if size < 0 else (1 << 32) - size) // 4
     return 0

@@ -214,11 +214,7 @@ def _load_wavefronts(work: Work, trace: BlockTrace, rates: Rates) -> float:
     How L1's banks meet was measured on one chip; elsewhere only the bytes count.
     """
     rows = trace.rows
-    loads = [
-        number
-        for number, each in enumerate(work.instructions)
-        if each.opcode.split(".")[0] in ("LDG", "LD")
-    ]
+    loads = [number for number, each in enumerate(work.instructions) if each.name in ("LDG", "LD")]
     held = rows.floor if rates.is_measured else -(-rows.bytes // _WAVEFRONT)
     chosen = ~rows.is_shared & np.isin(rows.number, loads)
     return float((held * trace.accesses())[chosen].sum())

@@ -36,6 +36,11 @@ class WorkInstruction:
     file: str = ""
     line: int = 0
 
+    @property
+    def name(self) -> str:
+        """The opcode without its modifiers."""
+        return self.opcode.partition(".")[0]
+
 
 _STORES = ("STG", "ST", "RED", "REDG", "ATOM", "ATOMG", "UTMASTG", "UTMAREDG")
 

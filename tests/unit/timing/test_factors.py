@@ -76,3 +76,21 @@ def test_a_factor_that_a_scoreboard_waits_for_is_not_fresh() -> None:
     assert factors_made(work([Line("MOV", "R2,R3"), product]).instructions, 1) == 1
     jump = [Line("MOV", "R2,R3"), Line("BRA", "0x0"), product]
     assert factors_made(work(jump).instructions, 2) == 0
+
+
+@pytest.mark.parametrize(
+    ("opcode", "operands", "factor"),
+    [
+        ("LOP3.LUT", "P2,R2,R4,0x3,RZ,0xc0,!PT", "R2"), ("CS2R", "R2,SR_CLOCKLO", "R3"),
+        ("DADD", "R2,R4,R6", "R3"), ("IADD3", "R2,P1,R4,R5,RZ", "R2"),
+    ],
+)  # fmt: skip
+def test_a_factor_is_any_register_that_was_written(opcode: str, operands: str, factor: str) -> None:
+    product = Line("IMAD.WIDE", f"R16,{factor},R9,RZ")
+    assert factors_made(work([Line(opcode, operands), product]).instructions, 1) == 1
+
+
+@pytest.mark.parametrize("before", [("LOP3.LUT", "P2,RZ,R2,0x3,RZ,0xc0,!PT"), ("NANOSLEEP", "R2")])
+def test_what_is_read_was_not_made_there(before: tuple[str, str]) -> None:
+    product = Line("IMAD.WIDE", "R16,R2,R9,RZ")
+    assert factors_made(work([Line(*before), product]).instructions, 1) == 0
