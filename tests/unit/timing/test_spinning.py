@@ -27,6 +27,21 @@ FLAG = [
     Line("ISETP.NE.AND", "P0,PT,R0,RZ,PT"),
     Line("BRA", "0x0", guard="@!P0"),
 ]
+# while (*flag != 1 && *flag != 2);
+EITHER = [
+    Line("LDG.E.STRONG.SYS", "R0,[R2.64]", lines=1),
+    Line("ISETP.NE.AND", "P0,PT,R0,0x1,PT"),
+    Line("ISETP.NE.AND", "P1,PT,R0,0x2,PT"),
+    Line("PLOP3.LUT", "P0,PT,P0,P1,PT,0x80,0x0"),
+    Line("BRA", "0x0", guard="@P0"),
+]
+# while (!__all_sync(-1, *flag));
+ALL = [
+    Line("LDG.E.STRONG.SYS", "R0,[R2.64]", lines=1),
+    Line("ISETP.NE.AND", "P1,PT,R0,RZ,PT"),
+    Line("VOTE.ALL", "P0,P1"),
+    Line("BRA", "0x0", guard="@!P0"),
+]
 # float max: compares with what it read last.
 MAX = [
     Line("FMNMX", "R9,R8,R5,!PT"),
@@ -56,11 +71,29 @@ WALKS = [
     Line("BRA", "0x0", guard="@P0"),
 ]
 ONCE = [Line("ATOMG.E.CAS.STRONG.GPU", "PT,R7,[R2.64],R6,R7", lines=1), Line("BRA", "0x20")]
+# A lock's address is the sum of a warp's numbers, which change from round to round.
+SUMS = [
+    Line("IADD3", "R8,R8,0x1,RZ"),
+    Line("REDUX.SUM", "UR4,R8"),
+    Line("ATOMG.E.EXCH.STRONG.GPU", "PT,R5,desc[UR6][R2.64+UR4],R9", lines=1),
+    Line("ISETP.NE.AND", "P0,PT,R5,RZ,PT"),
+    Line("BRA", "0x0", guard="@P0"),
+]
+# A table is looked up behind so many steps of a hash.
+HASHES = [
+    *[Line("IMAD", "R4,R4,R5,R6"), Line("LOP3.LUT", "R4,R4,R7,RZ,0x3c,!PT")] * 600,
+    Line("LDG.E", "R0,[R4]", lines=1),
+    Line("IADD3", "R8,R8,-0x1,RZ"),
+    Line("ISETP.NE.AND", "P0,PT,R8,RZ,PT"),
+    Line("BRA", "0x0", guard="@P0"),
+]
 UNUSED = [Line("ATOMG.E.EXCH.STRONG.GPU", "PT,RZ,[R2.64],R9", lines=1),
           Line("BRA", "0x0", guard="@P0")]  # fmt: skip
 
 
-@pytest.mark.parametrize(("body", "place"), [(LOCK, 2), (EXCHANGE, 0), (FLAG, 0)])
+@pytest.mark.parametrize(
+    ("body", "place"), [(LOCK, 2), (EXCHANGE, 0), (FLAG, 0), (EITHER, 0), (ALL, 0)]
+)
 def test_a_lock_or_a_flag_has_no_time(body: list[Line], place: int) -> None:
     given = work(body)
     assert spins(given) is given.instructions[place]
@@ -73,7 +106,7 @@ def test_a_lock_or_a_flag_has_no_time(body: list[Line], place: int) -> None:
     )
 
 
-@pytest.mark.parametrize("body", [MAX, COUNTED, CONVERGES, WALKS, ONCE, UNUSED])
+@pytest.mark.parametrize("body", [MAX, COUNTED, CONVERGES, WALKS, ONCE, SUMS, HASHES, UNUSED])
 def test_a_loop_that_makes_progress_has_one(body: list[Line]) -> None:
     given = work(body)
     assert spins(given) is None
