@@ -93,9 +93,9 @@ def held_of(work: Work, chip: Chip, machine: Mapping[str, float]) -> Held:
     stored_share = min(1.0, found.writes / (each * stores)) if stores and is_lost else 0.0
     reach = int(machine["shared_reach"])
     if math.prod(work.cluster) > 1:  # blocks of a cluster may read for each other
-        each = readers(work, found)
-        together = 1 - 1 / each
-        rate = min(machine["l2_shared"], machine["l2_rate"] * each)
+        several_read = readers(work, found)
+        together = 1 - 1 / several_read
+        rate = min(machine["l2_shared"], machine["l2_rate"] * several_read)
     else:
         l1 = l1_bytes(work.shared_bytes, work.resident, work.warps)
         of_sm = max(1.0, min(work.blocks / sms, work.resident))
@@ -172,15 +172,15 @@ def numbers_of(work: Work, machine: Mapping[str, float], held: Held, sms: int) -
         np.interp(held.written, (0, 1 / 3, 1 / 2, 1), (1, mixed, mixed, written))
     )
     numbers["dram_wait_written"] *= held.written
-    # In one wave no SM does the work of another: the slowest one is the last.
-    slow = machine["slowest_sm"] if is_one_wave else 1.0
-    if is_one_wave:  # of few SMs the slowest one is no farther than the mean one
+    slow = last = 1.0
+    if is_one_wave:  # no SM does the work of another: the slowest one is the last
+        slow, last = machine["slowest_sm"], numbers["local_last"]
+        # Of few SMs the slowest one is no farther than the mean one.
         numbers["l2_latency"] += machine["l2_farther"] * min(1.0, work.blocks / sms)
-    last = numbers["local_last"] if is_one_wave else 1.0
+        if from_dram:  # of streams; it is as much as ever for what is read at random
+            wave, more = machine["dram_holds_wave"], at_random / from_dram
+            numbers["dram_holds"] = wave + (machine["dram_holds"] - wave) * more
     numbers["local_last"] = max(1.0, last / slow)  # beside what it has of all stores
-    if is_one_wave and from_dram:  # of streams; it is as much as ever for what is read at random
-        wave, more = machine["dram_holds_wave"], at_random / from_dram
-        numbers["dram_holds"] = wave + (machine["dram_holds"] - wave) * more
     # Of those that read a line, one asks DRAM for it (gpu_check/data/h100_found_again.csv).
     numbers["dram_holds"] *= 1 - held.part + held.part / held.sharers
     # An SM alone gets more of the L2 than its share when all are at work.
