@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simulator.timing.code import ATOMICS, REDUCTIONS
-from simulator.timing.footprint import SECTOR, footprint
-from simulator.timing.traces import BlockTrace
+from simulator.timing.footprint import footprint
+from simulator.timing.traces import SECTOR, BlockTrace
 from simulator.timing.work import Work
 
 __all__ = ["hot_cycles", "near_share", "reduced_cycles"]

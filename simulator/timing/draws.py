@@ -13,9 +13,10 @@ import numpy as np
 
 from simulator.law.chips import Chip
 from simulator.timing.distinct import distinct
-from simulator.timing.footprint import SECTOR, Footprint
+from simulator.timing.footprint import Footprint
 from simulator.timing.rates import table
 from simulator.timing.sharing import read_at_once
+from simulator.timing.traces import SECTOR, SECTORS
 from simulator.timing.work import Work
 
 __all__ = ["Draws", "drawn"]
@@ -68,7 +69,7 @@ def drawn(
     if not held or not footprint.drawn:
         return Draws()
     asked, pairs, lines = (
-        [_asked(work, each.loads, every) for each in footprint.drawn] for every in (1, 2, 4)
+        [_asked(work, each.loads, every) for each in footprint.drawn] for every in (1, 2, SECTORS)
     )
 
     def _written(touched: float) -> float:
@@ -76,7 +77,7 @@ def drawn(
         return float(np.interp(touched / held, ends, (0, 1)))
 
     size = (footprint.reads + footprint.writes - footprint.both) * footprint.spread
-    others = max(0.0, 1 - sum(asked) / max(sectors, 1)) * sectors / 4  # lines of streams
+    others = max(0.0, 1 - sum(asked) / max(sectors, 1)) * sectors / SECTORS  # lines of streams
     missed = fetched = alone = crossed = 0.0
     for place, each in enumerate(footprint.drawn):
         if not asked[place]:
@@ -88,11 +89,11 @@ def drawn(
         filled = each.pairs / max(each.lines, 1) - 1
         # Each sector is read a first time, too.
         first = min(1.0, each.sectors / (asked[place] / len(work.traces) * work.blocks))
-        found = _missed(4 * SECTOR * room / held, filled)
+        found = _missed(SECTORS * SECTOR * room / held, filled)
         if found:  # of those that read it at once, one asks DRAM for it
             found /= read_at_once(work, each.loads)
         found = max(found, lost * first)
-        written = max(_written(room * 4 * SECTOR), first * _written(size))
+        written = max(_written(room * SECTORS * SECTOR), first * _written(size))
         share = each.changed * written + (1 - each.changed) * found
         missed += asked[place] * share
         # What DRAM brings to one part crosses to the other, and half of what is changed does.

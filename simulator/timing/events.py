@@ -9,6 +9,7 @@ from simulator.timing.far import AHEAD, from_l2, to_l2
 from simulator.timing.machine import NUMBERS
 from simulator.timing.scoreboards import settle
 from simulator.timing.state import NEVER
+from simulator.timing.traces import SECTORS
 
 __all__ = ["arrive", "ask_phase", "copy_tile", "expect", "next_event"]
 
@@ -16,8 +17,6 @@ _DRAM_STORED = NUMBERS.index("dram_stored")
 _PHASE_LATENCY, _TMA_LATENCY = NUMBERS.index("phase_latency"), NUMBERS.index("tma_latency")
 _COPY_RATE, _COPY_REQUEST = NUMBERS.index("tma_l2_rate"), NUMBERS.index("tma_request")
 _TMA_RATE, _TMA_ROW = NUMBERS.index("tma_rate"), NUMBERS.index("tma_row")
-_LINE = 4
-"""Sectors."""
 
 
 @jit()
@@ -107,7 +106,7 @@ def copy_tile(
                 state, machine, sectors, sectors, machine[_DRAM_STORED], True, int(begin), False
             )
         else:
-            rate, lines = machine[_COPY_RATE], max(rows, -(-sectors // _LINE))
+            rate, lines = machine[_COPY_RATE], max(rows, -(-sectors // SECTORS))
             asks = lines * machine[_COPY_REQUEST]
             there = from_l2(state, machine, sectors, asks, share, rate, int(begin), AHEAD)
         done = max(done, there)

@@ -18,6 +18,7 @@ from simulator.timing.kept import (
 )
 from simulator.timing.machine import NUMBERS
 from simulator.timing.state import MOST_GONE, PLACES, WAYS, Kind
+from simulator.timing.traces import SECTOR, SECTORS
 
 __all__ = [
     "AHEAD",
@@ -32,7 +33,9 @@ __all__ = [
     "to_l2",
 ]
 
-_L1, _L2, _DRAM, _L2_RATE, _DRAM_RATE, _STORE_RATE = 2, 3, 4, 5, 6, 8
+_L1, _L2 = NUMBERS.index("l1_latency"), NUMBERS.index("l2_latency")
+_DRAM, _STORE_RATE = NUMBERS.index("dram_latency"), NUMBERS.index("store_rate")
+_L2_RATE, _DRAM_RATE = NUMBERS.index("l2_rate"), NUMBERS.index("dram_rate")
 _STORE_ASKED, _STORE_READ = NUMBERS.index("store_asked"), NUMBERS.index("store_read")
 _CROSSED, _FAR = NUMBERS.index("crossed"), NUMBERS.index("far_latency")
 _REQUEST, _DRAM_STORED = NUMBERS.index("request"), NUMBERS.index("dram_stored")
@@ -50,15 +53,13 @@ _ATOM_ASKED, _ATOM_MORE = NUMBERS.index("atom_asked"), NUMBERS.index("atom_more"
 _ATOM_PACKET, _ATOM_GIVEN = NUMBERS.index("atom_packet"), NUMBERS.index("atom_given")
 _ATOM_LATENCY = NUMBERS.index("atom_latency")
 OF_L2, OF_STORES, _OF_DRAM, OF_ATOMICS = range(PLACES)
-_LINE = 4
-"""Sectors."""
 _LOADED = 16
 """Of a line of L1, behind the bits of its sectors: that something of it was loaded."""
 AHEAD = -2
 """In place of a line: they lie all over, and are asked for before it is their turn."""
 FILLED = 4
 """The bit of a line's mask behind its sectors': from there on, bytes of each that are accessed."""
-_SECTOR, _WORD = 32, 4
+_WORD = 4
 """Bytes."""
 
 _STORE, _ATOMIC = int(Kind.STORE), int(Kind.ATOMIC)
@@ -100,7 +101,7 @@ def access(
         if kind == _STORE:  # L1 writes through, and keeps it (gpu_check/data/h100_l1_holds.csv)
             state.counts[6] += sectors
             _store(state, machine, line, mask, given >> FILLED, now)
-            if given >> FILLED >= _SECTOR:
+            if given >> FILLED >= SECTOR:
                 for sector in range(4):
                     if mask & ~state.valid[index, way] & 1 << sector:
                         state.fill[index, way, sector] = now
@@ -187,10 +188,10 @@ def from_l2(
     """
     state.counts[5] += sectors
     state.counts[8] += sectors
-    few = sectors <= _LINE  # of a warp: how copies of many lines cross was not measured
+    few = sectors <= SECTORS  # of a warp: how copies of many lines cross was not measured
     cycles = max(32 * sectors / rate, asks)
     # What is asked for takes the way on which stores go, behind those that went before.
-    asked = -(-sectors // _LINE) * machine[_STORE_ASKED]
+    asked = -(-sectors // SECTORS) * machine[_STORE_ASKED]
     sent = now
     if line != AHEAD:
         sent = int(_depart(state, asked, now) - asked)
@@ -263,7 +264,7 @@ def _store(state: Any, machine: Any, line: int, mask: int, filled: int, now: int
             break
     else:
         place = state.joins % int(machine[_STORE_JOINS])
-        if state.joining[place, 0] >= 0 and state.joining[place, 2] < _SECTOR:
+        if state.joining[place, 0] >= 0 and state.joining[place, 2] < SECTOR:
             _goes_in_part(state, machine, count_sectors(state.joining[place, 1]), now)
         state.joining[place, 0], state.joining[place, 1] = line, mask
         state.joining[place, 2] = filled
@@ -272,7 +273,7 @@ def _store(state: Any, machine: Any, line: int, mask: int, filled: int, now: int
         return
     # DRAM gets a sector once, however often it is stored while the L2 has it.
     fresh = new & ~touch(state, machine, line, new, True)
-    is_whole, once = filled >= _SECTOR, count_sectors(fresh)
+    is_whole, once = filled >= SECTOR, count_sectors(fresh)
     to_l2(state, machine, count_sectors(new), once, machine[_DRAM_STORED], is_whole, now)
 
 
@@ -327,7 +328,7 @@ def store_local(
 def _store_cycles(machine: Any, sectors: int, is_whole: bool) -> float:
     """Return the cycles for which the way of stores is held by so many sectors of a line."""
     least = machine[_STORE_LINE if is_whole else _STORE_REQUEST]
-    return float(max(_SECTOR * sectors / machine[_STORE_RATE], least))
+    return float(max(SECTOR * sectors / machine[_STORE_RATE], least))
 
 
 @jit()
@@ -383,7 +384,7 @@ def _atomic(state: Any, machine: Any, one: Any, sectors: int, filled: int, now: 
     state.counts[5] += sectors
     is_word = sectors == 1 and filled <= one.word
     way = machine[_ATOM_PACKET] * (1 if is_word else 1 + sectors)
-    is_whole = filled > _SECTOR // 2
+    is_whole = filled > SECTOR // 2
     if one.write >= 0:
         more = 1.5 if one.compares and not is_word else 1.0
         way = max(way, machine[_ATOM_GIVEN] * (sectors + 0.5 * is_whole) * more)

@@ -33,14 +33,12 @@ from simulator.timing.moving import (
     united,
 )
 from simulator.timing.population import FEWEST, population
-from simulator.timing.traces import BlockTrace
+from simulator.timing.traces import SECTOR, SECTORS, BlockTrace
 
-__all__ = ["SECTOR", "Footprint", "Pool", "footprint", "own_bytes", "probe_blocks"]
+__all__ = ["Footprint", "Pool", "footprint", "own_bytes", "probe_blocks"]
 
-SECTOR = 32
-"""Bytes."""
 Numbers = NDArray[np.int64]
-_PAIR, _LINE = 2, 4
+_PAIR = 2
 """Sectors."""
 
 
@@ -209,7 +207,7 @@ def footprint(
     spread, fetched = (
         _filled(every, rule, some)
         for every, rule, some in (
-            (_LINE, joined(rules[False], rules[True]), [*drawn_read, *drawn_written]),
+            (SECTORS, joined(rules[False], rules[True]), [*drawn_read, *drawn_written]),
             (_PAIR, rules[False], drawn_read),
         )
     )
@@ -372,7 +370,7 @@ def _drawn(
     is_own = changed == len(union) and not overlap(union, foreign)
     of = {
         every: population([distinct(group.blocks[at] // every) for at in apart], count, is_own)
-        for every in (1, _PAIR, _LINE)
+        for every in (1, _PAIR, SECTORS)
     }
     sectors, is_drawn = of[1]
     known = united(group.known)
@@ -383,6 +381,6 @@ def _drawn(
             united(joined(some, {(): [between]})) - united(some) for some in (regular, group.known)
         )
         unseen = min(unseen * free // max(others, 1), others)
-    pool = Pool(group.numbers, sectors, of[_PAIR].size, of[_LINE].size, changed / len(union))
+    pool = Pool(group.numbers, sectors, of[_PAIR].size, of[SECTORS].size, changed / len(union))
     is_drawn &= known < sectors  # else more of it follows a rule
     return _Likely(pool, is_drawn, unseen)

@@ -12,6 +12,7 @@ from typing import Any
 from simulator.jit import jit
 from simulator.timing.machine import NUMBERS
 from simulator.timing.state import TOUCHED_BITS
+from simulator.timing.traces import SECTORS
 
 __all__ = [
     "ALL",
@@ -39,8 +40,6 @@ COMMON = -1.0
 MIX, ALL, BITS = 2654435761, 1 << 32, (1 << 30) - 1
 """Products of an odd number with others lie all over a range."""
 _APART = 7919
-_LINE = 4
-"""Sectors."""
 
 
 @jit()
@@ -57,7 +56,7 @@ def is_lost(line: int, share: float) -> bool:
     half, and of those 64 lines behind 17 % (gpu_check/data/h100_in_turn.csv). Half a kilobyte is
     drawn.
     """
-    return bool((line // _LINE & BITS) * MIX % ALL < share * ALL)
+    return bool((line // SECTORS & BITS) * MIX % ALL < share * ALL)
 
 
 @jit()
@@ -153,7 +152,7 @@ def far_away(
 @jit()
 def spread_over(state: Any, sectors: int, share: float) -> int:
     """Return how many of many sectors DRAM moves, wherever they lie: whole lines."""
-    unit = min(sectors, _LINE)
+    unit = min(sectors, SECTORS)
     state.dram_rest += sectors / unit * share
     lines = int(state.dram_rest)
     state.dram_rest -= lines

@@ -16,12 +16,12 @@ from simulator.law.accesses import NO_SOURCE
 from simulator.law.copies import LINE, TAG_PARITIES
 from simulator.law.counting import count
 from simulator.law.masks import active_table
+from simulator.timing.traces import SECTOR
 
 __all__ = ["copy_asks", "copy_fills", "load_cycles", "store_cycles"]
 
 _TAG_BANKS = 4
 _LOADS = {8: "LDS.64", 16: "LDS.128"}
-_SECTOR = 32
 _NOWHERE = np.iinfo(np.int64).max
 
 Numbers = NDArray[np.int64]
@@ -118,7 +118,7 @@ def copy_fills(targets: Numbers, sources: Numbers, masks: NDArray[np.uint32]) ->
         Active lanes as bits, shape (copies,).
     """
     active = active_table(masks) & (sources != NO_SOURCE)
-    pairs = (sources // _SECTOR << 32) + targets // _SECTOR
+    pairs = (sources // SECTOR << 32) + targets // SECTOR
     return _distinct(np.where(active, pairs, _NOWHERE))
 
 
@@ -140,7 +140,7 @@ def copy_asks(targets: Numbers, sources: Numbers, masks: NDArray[np.uint32]) -> 
         Those of `copy_fills`.
     """
     active = active_table(masks) & (sources != NO_SOURCE)
-    line, sector = sources // LINE, sources // _SECTOR
+    line, sector = sources // LINE, sources // SECTOR
     same = (line[:, :, None] == line[:, None, :]) & active[:, :, None] & active[:, None, :]
     several = (same & (sector[:, :, None] != sector[:, None, :])).any(axis=2)
     pairs = (line << 32) + np.where(several, targets // LINE, 0)

@@ -29,8 +29,8 @@ def written_and_read(instruction: WorkInstruction) -> tuple[list[str], list[str]
     >>> from simulator.timing.control import control
     >>> def given(opcode, operands):
     ...     return written_and_read(WorkInstruction(0, "", opcode, operands, control(0)))
-    >>> given("IADD3.X", "R13,P1,R9,UR6,RZ,P0,!PT"), given("LOP3.LUT", "P0,R6,R4,0x3,RZ,0xc0,!PT")[0]
-    ((['R13', 'P1'], ['R9', 'UR6', 'RZ', 'P0', '!PT']), ['P0', 'R6'])
+    >>> given("IADD3.X", "R13,P1,R9,UR6,RZ,P0"), given("LOP3.LUT", "P0,R6,R4,0x3,RZ,0xc0,!PT")[0]
+    ((['R13', 'P1'], ['R9', 'UR6', 'RZ', 'P0']), ['P0', 'R6'])
     >>> given("PLOP3.LUT", "P1,PT,P1,P2,PT,0x8,0x0")[0], given("VOTE.ANY", "R7,PT,P0")[0]
     (['P1', 'PT'], ['R7', 'PT'])
     >>> given("STG.E", "[R2.64],R4"), given("BRA", "P1,0x40")

@@ -14,6 +14,7 @@ from simulator.timing.kept import COMMON
 from simulator.timing.machine import NUMBERS
 from simulator.timing.scoreboards import settle
 from simulator.timing.state import GLOBALS, GROUPS, NEVER, PARTITIONS, QUEUE, Kind, Stall
+from simulator.timing.traces import SECTORS
 
 __all__ = ["ask", "enqueue", "leave", "overtake", "send"]
 
@@ -26,8 +27,6 @@ _SERVED = NUMBERS.index("shared_warp")
 _LOCAL_LATENCY = NUMBERS.index("local_latency")
 
 _TAG_BANKS = 4
-_LINE = 4
-"""Sectors."""
 _MOST_LINES = 63
 """Of local memory, that an access may have: above it stands whether sectors are whole."""
 
@@ -179,9 +178,9 @@ def ask(
         done += int(machine[_CONSTANT_WORD] * (sent - 1))
     sectors = code[number].sectors
     if sectors and sent > 0:  # of local memory: L1 holds what is stored
-        lines, words = max(asked & _MOST_LINES, 1), sectors // _LINE
+        lines, words = max(asked & _MOST_LINES, 1), sectors // SECTORS
         if kind == _STORE:
-            held += -(-sent // _LINE) * words
+            held += -(-sent // SECTORS) * words
             store_local(state, machine, words * lines, words * sent, asked > _MOST_LINES, now)
         else:
             held += words * (min(lines, _TAG_BANKS) + max(lines - _TAG_BANKS, 0) // _TAG_BANKS)

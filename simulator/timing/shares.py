@@ -11,11 +11,11 @@ import numpy as np
 from simulator.law.chips import Chip
 from simulator.timing.atomics import hot_cycles, near_share
 from simulator.timing.draws import Draws, drawn
-from simulator.timing.footprint import SECTOR
 from simulator.timing.local_memory import local_shares
 from simulator.timing.machine import l1_bytes
 from simulator.timing.residency import Residency, residency, shared_residency
 from simulator.timing.sharing import in_common, kept_twice, l2_rate, read_together, readers
+from simulator.timing.traces import SECTOR
 from simulator.timing.work import Work
 
 __all__ = ["Held", "held_of", "numbers_of", "sms_of", "taking_turns"]

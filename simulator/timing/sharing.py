@@ -13,9 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simulator.timing.distinct import distinct
-from simulator.timing.footprint import SECTOR, Footprint
+from simulator.timing.footprint import Footprint
 from simulator.timing.population import FEWEST
-from simulator.timing.traces import BlockTrace
+from simulator.timing.traces import SECTOR, BlockTrace
 from simulator.timing.work import Work
 
 __all__ = ["in_common", "kept_twice", "l2_rate", "read_at_once", "read_together", "readers"]

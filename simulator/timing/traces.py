@@ -14,11 +14,13 @@ from numpy.typing import NDArray
 
 from simulator.timing.distinct import distinct
 
-__all__ = ["AccessRows", "BlockTrace", "Steps"]
+__all__ = ["SECTOR", "SECTORS", "AccessRows", "BlockTrace", "Steps"]
 
 Numbers = NDArray[np.int64]
-_SECTOR = 32
+SECTOR = 32
 """Bytes."""
+SECTORS = 4
+"""Of a line of memory."""
 _SCHEDULERS = 4
 """Of an SM; each issues an instruction per cycle."""
 _WIDE = 1 << 40
@@ -65,7 +67,7 @@ class AccessRows:
     @property
     def filled(self) -> Numbers:
         """Of each line, how many bytes of each of its sectors its access takes, on average."""
-        each = np.clip(self.bytes // np.maximum(self.sectors, 1), 1, _SECTOR)
+        each = np.clip(self.bytes // np.maximum(self.sectors, 1), 1, SECTOR)
         return np.repeat(each, np.diff(self.line_begin))
 
 

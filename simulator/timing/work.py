@@ -10,14 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simulator.timing.control import Control
-from simulator.timing.footprint import SECTOR, Footprint, footprint
-from simulator.timing.traces import BlockTrace
+from simulator.timing.footprint import Footprint, footprint
+from simulator.timing.traces import SECTOR, SECTORS, BlockTrace
 
 __all__ = ["Work", "WorkInstruction", "writes_global"]
 
 
-_LINE = 4
-"""Sectors."""
 _FEW = 4
 """What all blocks share is so many times less than what the grid reads: it stays in the L2."""
 
@@ -127,7 +125,7 @@ class Work:
         each = enumerate(self.instructions)
         copies = [number for number, one in each if one.opcode.startswith("LDGSTS.E.BYPASS")]
         sectors = self.traces[0].sectors_of(copies)
-        lines: NDArray[np.int64] = np.unique(sectors[np.isin(sectors, self.common)] // _LINE)
+        lines: NDArray[np.int64] = np.unique(sectors[np.isin(sectors, self.common)] // SECTORS)
         return lines
 
     @cached_property

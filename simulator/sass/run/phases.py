@@ -12,13 +12,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simulator.timing.distinct import distinct
+from simulator.timing.traces import SECTOR
 
 __all__ = ["FURTHER", "NO_PHASE", "Phases"]
 
 NO_PHASE = -1
 FURTHER = -1
 """Stands for the instruction of an event that the one before was made with."""
-_SECTOR = 32
 
 
 @dataclass
@@ -101,7 +101,7 @@ class Phases:
         self._events[warp].append((instruction, phase, *moved))
         if size > 0 and len(rows):
             begin = rows & 0xFFFFFFFF  # as lines of accesses are: from the device's first byte on
-            first, last = begin // _SECTOR, (begin + size - 1) // _SECTOR
+            first, last = begin // SECTOR, (begin + size - 1) // SECTOR
             most = int((last - first).max()) + 1
             every = first[:, None] + np.arange(most)
             found = distinct(every[every <= last[:, None]])

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from simulator.timing.footprint import SECTOR, Dim3, footprint, own_bytes, probe_blocks
+from simulator.timing.footprint import Dim3, footprint, own_bytes, probe_blocks
 from simulator.timing.sharing import read_at_once
-from simulator.timing.traces import AccessRows, BlockTrace, Steps
+from simulator.timing.traces import SECTOR, AccessRows, BlockTrace, Steps
 from tests.unit.timing.works import Line, work
 
 grids = st.tuples(st.integers(1, 5), st.integers(1, 4), st.integers(1, 3))

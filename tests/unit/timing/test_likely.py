@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from simulator.timing.footprint import SECTOR, footprint, probe_blocks
+from simulator.timing.footprint import footprint, probe_blocks
 from simulator.timing.population import population
-from simulator.timing.traces import AccessRows, BlockTrace, Steps
+from simulator.timing.traces import SECTOR, AccessRows, BlockTrace, Steps
 
 COUNT = 4096
 RAN = (300, 900, 1500, 2200, 2700, 3100, 3600)
