@@ -28,6 +28,7 @@ __all__ = [
     "banks_source",
     "control_of",
     "issued",
+    "loop_of",
     "measure_banks",
     "rewritten",
     "run_of",
@@ -144,11 +145,16 @@ class Registers(NamedTuple):
     targets: Iterator[int]
 
 
-def run_of(image: bytes) -> tuple[NDArray[np.uint64], list[int], Registers]:
-    """Return a cubin's words, where its loop's FFMAs stand among them, and their registers."""
+def loop_of(image: bytes) -> tuple[NDArray[np.uint64], list[int]]:
+    """Return a cubin's words, and where the FFMAs of its loop stand among them."""
     words = np.frombuffer(image[: len(image) // 8 * 8], dtype="<u8").copy()
     at = [k for k in range(len(words) - 1) if words[k] & 0xFFFF == FFMA]
-    runs = [k for k in at if k + 2 in at or k - 2 in at]
+    return words, [k for k in at if k + 2 in at or k - 2 in at]
+
+
+def run_of(image: bytes) -> tuple[NDArray[np.uint64], list[int], Registers]:
+    """Return a cubin's words, where its loop's FFMAs stand among them, and their registers."""
+    words, runs = loop_of(image)
     every = sorted({int(words[k] >> shift & 0xFF) for k in runs for shift in (16, 24, 32)})
     parts = [[r for r in every if r % 4 == n] for n in range(4)]
     of: list[Iterator[int]] = [cycle(part[: len(part) // 2]) for part in parts]

@@ -17,9 +17,11 @@ from numpy.typing import NDArray
 
 from gpu_check.device import open_gpu
 
-__all__ = ["SHAPES", "measure_copying"]
+__all__ = ["BYTES", "COPIES", "SHAPES", "SHARED", "measure_copying", "shape_source"]
 
-_COPIES, _REPEATS, _BYTES, _SHARED = 12, 5, 512, 225_000
+COPIES, BYTES, SHARED = 12, 512, 225_000
+"""Copies of a warp, bytes of each, and of a block's shared memory."""
+_REPEATS = 5
 _DATA = 24 << 20
 """Bytes: the L2 has them, and no SM's are another one's."""
 SHAPES = {
@@ -29,16 +31,18 @@ SHAPES = {
 }  # fmt: skip
 """Bytes of a row, how far rows lie from each other in shared memory, and where the first begins."""
 _WARPS = (1, 2, 4, 8, 16, 28)
-_SOURCE = """
-extern "C" __global__ void __launch_bounds__(1024) copying(
-    const char* data, long long* when, int same, int other) {{
+_HEAD = """
+extern "C" __global__ void __launch_bounds__(1024) {name}(
+    const char* data, long long* when, {given}) {{
     extern __shared__ __align__(128) char held[];
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32, warps = blockDim.x / 32;
     const unsigned to = (unsigned)__cvta_generic_to_shared(held) + warp * {copies} * {to}
         + 16 * lane / {row} * {pitch} + 16 * lane % {row} + {begins};
+"""
+_SOURCE = """\
     const size_t own = 16 * lane / {row} * 128 + 16 * lane % {row};
-    const char* from = data + ((blockIdx.x / same) * warps + warp) * (size_t){of} % {data} + own;
-    const char* next = data + ((blockIdx.x / other) * warps + warp) * (size_t){of} % {data} + own;
+    const char* from = data + ((blockIdx.x / same) * warps + warp) * (size_t){all} % {data} + own;
+    const char* next = data + ((blockIdx.x / other) * warps + warp) * (size_t){all} % {data} + own;
     __syncthreads();
     const long long begun = clock64();
     {body}
@@ -53,19 +57,32 @@ extern "C" __global__ void __launch_bounds__(1024) copying(
 """
 
 
+def shape_source(shape: str, name: str, given: str, text: str, **more: object) -> str:
+    """Return CUDA source of a kernel whose warps copy rows of a shape, `to` in shared memory.
+
+    `given`: further parameters; `text`: what it does, in which the names of a shape and of `more` stand.
+    """
+    row, pitch, begins = SHAPES[shape]
+    lines = BYTES // row
+    return (_HEAD + text).format(
+        name=name, given=given, copies=COPIES, to=lines * pitch, row=row, pitch=pitch,
+        begins=begins, of=lines * 128, **more,
+    )  # fmt: skip
+
+
 def _source(shape: str) -> str:
     """Return CUDA source of a kernel whose warps copy rows of a shape."""
-    row, pitch, begins = SHAPES[shape]
-    lines = _BYTES // row
+    row, pitch, _ = SHAPES[shape]
+    lines = BYTES // row
     body = "\n    ".join(
         'asm volatile("cp.async.cg.shared.global [%0], [%1], 16;"'
         f' :: "r"(to + {k * lines * pitch}), "l"({("from", "next")[k % 2]} + {k * lines * 128})'
         ' : "memory");'
-        for k in range(_COPIES)
+        for k in range(COPIES)
     )
-    return _SOURCE.format(
-        copies=_COPIES, to=lines * pitch, row=row, pitch=pitch, begins=begins,
-        of=_COPIES * lines * 128, data=_DATA, body=body,
+    return shape_source(
+        shape, "copying", "int same, int other", _SOURCE, all=COPIES * lines * 128, data=_DATA,
+        body=body,
     )  # fmt: skip
 
 
@@ -77,7 +94,7 @@ def _measured(kernel: Any, data: Any, sms: int, warps: int, same: tuple[int, int
     for _ in range(_REPEATS):
         when = cupy.zeros((sms, warps, 2), dtype=np.int64)
         args = (data, when, *map(np.int32, same))
-        kernel((sms,), (32 * warps,), args, shared_mem=_SHARED)
+        kernel((sms,), (32 * warps,), args, shared_mem=SHARED)
         found.append(when.get().max(axis=1).mean(axis=0))
     return [round(each) for each in np.median(found, axis=0).tolist()]
 
@@ -92,7 +109,7 @@ def measure_copying(device: int = 0) -> list[dict[str, Any]]:
         data = cupy.zeros(_DATA + (4 << 20), dtype=np.uint8)
         for shape in SHAPES:
             kernel = cupy.RawModule(code=_source(shape)).get_function("copying")
-            kernel.max_dynamic_shared_size_bytes = _SHARED
+            kernel.max_dynamic_shared_size_bytes = SHARED
             sharings = [(1, (1, 1)), *((sms, same) for same in ((1, 1), (sms, sms), (1, sms)))]
             if shape == "padded":
                 sharings += [(count, (count, count)) for count in (8, 33, 66)]

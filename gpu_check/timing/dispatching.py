@@ -7,29 +7,32 @@ the same bank of registers, but for a product's 64 bits.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from itertools import cycle
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from gpu_check.device import open_gpu
 from gpu_check.hopper.runner import compiled
-from gpu_check.timing.banks import banks_source, issued
+from gpu_check.timing.banks import ZERO, banks_source, control_of, issued, loop_of
 
 __all__ = [
     "DISPATCHED",
+    "Instruction",
     "dispatched",
-    "has_third",
     "kinds",
-    "loop_places",
     "measure_dispatch",
+    "placed",
+    "register_pairs",
     "templates_source",
 ]
 
-_NONE = 255
+Instruction = tuple[str, int, int, int, int, int]
+"""Its name, the registers that it writes and reads, and its stall count."""
+
 _OPCODES = {
     "FFMA": 0x223, "FADD": 0x221, "IMAD": 0x224, "IMAD.WIDE": 0x225, "IMAD.HI": 0x227,
     "LOP3": 0x212, "SHF": 0x219, "PRMT": 0x216, "IADD3": 0x210, "DFMA": 0x22B, "HFMA2": 0x231,
@@ -39,8 +42,6 @@ _OPCODES = {
 """The low twelve bits of forms with registers alone."""
 _OTHERS = ("HADD2.F32", "HMUL2", "F2FP", "FMNMX", "VIMNMX", "LEA", "VABSDIFF4", "IDP")
 """Their upper word says more in the place of a third register."""
-_CONTROL = 1 << 41 | 1 << 45 | 7 << 46 | 7 << 49
-"""Of the upper word: the next one, a cycle later, no scoreboards."""
 _BESIDE = ("FFMA", "LOP3", "IMAD")
 DISPATCHED: dict[str, tuple[str, ...]] = {
     **{name: (name,) for name in _OPCODES},
@@ -124,42 +125,52 @@ def kinds(image: bytes) -> dict[str, tuple[int, int]]:
     return found
 
 
-def dispatched(image: bytes, forms: dict[str, tuple[int, int]], pattern: tuple[str, ...]) -> bytes:
-    """Return a cubin whose loop has the instructions of a pattern in place of its FFMAs."""
-    words = np.frombuffer(image[: len(image) // 8 * 8], dtype="<u8").copy()
-    at = loop_places(words)
-    every = sorted({int(words[k] >> shift & 0xFF) for k in at for shift in (16, 24, 32)})
-    pairs = [r for r in every if r % 2 == 0 and r + 1 in every]
-    sources, targets = pairs[: len(pairs) // 2], cycle(pairs[len(pairs) // 2 :])
-    operands = cycle(sources)
-    for k, given in zip(at, cycle(pattern), strict=False):
-        name, *alone = given.split()
+def placed(
+    image: bytes, forms: dict[str, tuple[int, int]], instructions: Iterable[Instruction]
+) -> bytes:
+    """Return a cubin whose loop has instructions in place of its FFMAs."""
+    words, at = loop_of(image)
+    for k, (name, to, a, b, c, stall) in zip(at, instructions, strict=False):
         low, high = forms[name]
-        first, second, third = next(operands), next(operands), next(operands)
-        a, b, c = first, second + 1, third
-        if name == "DFMA":
-            b = second
-        elif name != "IMAD.WIDE":
-            c = first if has_third(name) else high & 0xFF if name in _OTHERS else _NONE
-        if alone:
-            c = _NONE
-        if name == "HADD2.F32":  # it adds to zero
-            a = _NONE
-        low = low & ~(0xFFFFFF << 16) | next(targets) << 16 | a << 24
-        low = low & ~(0xFF << 32) | b << 32
-        words[k], words[k + 1] = low, high & ~0xFF & ((1 << 41) - 1) | c | _CONTROL
+        words[k] = low & ~(0xFFFFFF << 16) | to << 16 | a << 24 | b << 32
+        words[k + 1] = high & ~0xFF & ((1 << 41) - 1) | c | control_of(stall)
     return words.tobytes() + image[len(words) * 8 :]
 
 
-def has_third(name: str) -> bool:
+def register_pairs(image: bytes) -> list[int]:
+    """Return the even registers of a cubin's loop whose next one it has, too."""
+    words, at = loop_of(image)
+    every = sorted({int(words[k] >> shift & 0xFF) for k in at for shift in (16, 24, 32)})
+    return [r for r in every if r % 2 == 0 and r + 1 in every]
+
+
+def dispatched(image: bytes, forms: dict[str, tuple[int, int]], pattern: tuple[str, ...]) -> bytes:
+    """Return a cubin whose loop has the instructions of a pattern in place of its FFMAs."""
+    pairs = register_pairs(image)
+    operands, targets = cycle(pairs[: len(pairs) // 2]), cycle(pairs[len(pairs) // 2 :])
+
+    def instructions() -> Iterator[Instruction]:
+        for given in cycle(pattern):
+            name, *alone = given.split()
+            first, second, third = next(operands), next(operands), next(operands)
+            a, b, c = first, second + 1, third
+            if name == "DFMA":
+                b = second
+            elif name != "IMAD.WIDE":
+                c = first if _has_third(name) else ZERO
+                c = forms[name][1] & 0xFF if name in _OTHERS else c
+            if alone:
+                c = ZERO
+            if name == "HADD2.F32":  # it adds to zero
+                a = ZERO
+            yield name, next(targets), a, b, c, 1
+
+    return placed(image, forms, instructions())
+
+
+def _has_third(name: str) -> bool:
     """Whether an instruction has a third source."""
     return name in ("FFMA", "IMAD", "IADD3", "HFMA2", "HFMA2.MMA", "PRMT", "SHF")
-
-
-def loop_places(words: NDArray[np.uint64]) -> list[int]:
-    """Return where the FFMAs of the loop are."""
-    at = [k for k in range(len(words) - 1) if words[k] & 0xFFFF == 0x7223]
-    return [k for k in at if k + 2 in at or k - 2 in at]
 
 
 def measure_dispatch(device: int = 0) -> list[dict[str, Any]]:

@@ -315,7 +315,7 @@ def compare(estimates: str, measured: str) -> None:
 
 
 def shown(row: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a row of `compare_case` as the table has it."""
+    """Return a row of `beside` as the table has it."""
     cycles, error = row["estimate"], row["error"]
     return {
         "kernel": row["case"],

@@ -14,23 +14,17 @@ from typing import Any
 import numpy as np
 
 from gpu_check.device import open_gpu
-from gpu_check.timing.copying import SHAPES
+from gpu_check.timing.copying import BYTES, SHARED, shape_source
 
 __all__ = ["measure_hot_lines"]
 
-_COPIES, _WARPS, _REPEATS, _BYTES, _SHARED = 12, 28, 5, 512, 225_000
+_WARPS, _REPEATS = 28, 5
 _DATA = 32 << 20
 """Bytes: the L2 has them."""
 _LINES = (0, 48, 64, 96, 128, 192, 256, 384, 512, 768, 1344)
 _APART = 29
 """Copies between where an SM begins and the next one."""
-_SOURCE = """
-extern "C" __global__ void __launch_bounds__(1024) hot_lines(
-    const char* data, long long* when, int copies, int spread) {{
-    extern __shared__ __align__(128) char held[];
-    const int lane = threadIdx.x % 32, warp = threadIdx.x / 32, warps = blockDim.x / 32;
-    const unsigned to = (unsigned)__cvta_generic_to_shared(held) + warp * {copies} * {to}
-        + 16 * lane / {row} * {pitch} + 16 * lane % {row} + {begins};
+_SOURCE = """\
     const int all = copies ? copies : warps * {copies};
     const char* from = data + (copies ? 0 : blockIdx.x * (size_t)all * {of})
         + 16 * lane / {row} * 128 + 16 * lane % {row};
@@ -55,12 +49,7 @@ extern "C" __global__ void __launch_bounds__(1024) hot_lines(
 
 def _source(shape: str) -> str:
     """Return CUDA source of a kernel whose warps copy rows of a shape."""
-    row, pitch, begins = SHAPES[shape]
-    lines = _BYTES // row
-    return _SOURCE.format(
-        copies=_COPIES, to=lines * pitch, row=row, pitch=pitch, begins=begins, of=lines * 128,
-        apart=_APART,
-    )  # fmt: skip
+    return shape_source(shape, "hot_lines", "int copies, int spread", _SOURCE, apart=_APART)
 
 
 def measure_hot_lines(device: int = 0) -> list[dict[str, Any]]:
@@ -73,14 +62,14 @@ def measure_hot_lines(device: int = 0) -> list[dict[str, Any]]:
         data = cupy.zeros(_DATA, dtype=np.uint8)
         for shape in ("whole", "padded", "moved"):
             kernel = cupy.RawModule(code=_source(shape)).get_function("hot_lines")
-            kernel.max_dynamic_shared_size_bytes = _SHARED
-            each = _BYTES // 128
+            kernel.max_dynamic_shared_size_bytes = SHARED
+            each = BYTES // 128
             for count, lines, spread in product((sms // 4, sms // 2, sms), _LINES, (0, 4000)):
                 found = []
                 for _ in range(_REPEATS):
                     when = cupy.zeros((count, _WARPS), dtype=np.int64)
                     args = (data, when, np.int32(lines // each), np.int32(spread))
-                    kernel((count,), (32 * _WARPS,), args, shared_mem=_SHARED)
+                    kernel((count,), (32 * _WARPS,), args, shared_mem=SHARED)
                     found.append(float(when.get().max(axis=1).mean()))
                 rows.append(
                     {"shape": shape, "sms": count, "lines": lines, "spread": spread,

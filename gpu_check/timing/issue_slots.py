@@ -15,6 +15,7 @@ import numpy as np
 
 from gpu_check.device import open_gpu
 from gpu_check.hopper.runner import compiled
+from gpu_check.timing.banks import ZERO, control_of, loop_of
 from gpu_check.timing.loop_ends import least_cycles
 
 __all__ = ["FORMS", "beside_ffmas", "issue_slots_source", "measure_issue_slots"]
@@ -87,9 +88,7 @@ FORMS = {
 }
 """The words of an instruction of sm_90, without its control bits."""
 _PREDICATES = ("ISETP", "ISETP UR", "FSETP", "PLOP3", "UISETP", "VOTEU")
-_CONTROL = 1 << 41 | 1 << 45 | 7 << 46 | 7 << 49
-"""Of the upper word: the next one, a cycle later, no scoreboards."""
-_NONE, _NOBODYS = 255, 62
+_NOBODYS = 62
 _GAPS = (4, 8, 16)
 _WARPS = (8, 16, 32)
 
@@ -105,9 +104,7 @@ def beside_ffmas(image: bytes, name: str, gap: int) -> bytes:
 
     It writes a register that the loop does not read, or a uniform one that nobody reads.
     """
-    words = np.frombuffer(image[: len(image) // 8 * 8], dtype="<u8").copy()
-    at = [k for k in range(len(words) - 1) if int(words[k]) & 0xFFFF == 0x7223]
-    at = [k for k in at if k + 2 in at or k - 2 in at]
+    words, at = loop_of(image)
     registers = sorted({int(words[k]) >> 16 & 0xFF for k in at})
     read, written = registers[: len(registers) // 2], registers[len(registers) // 2 :]
     for turn, k in enumerate(at):
@@ -122,10 +119,10 @@ def beside_ffmas(image: bytes, name: str, gap: int) -> bytes:
             if name not in (*_PREDICATES, "NOP", "WARPSYNC"):
                 low = low & ~(0xFF << 16) | target << 16
         else:
-            low = low & ~(0xFFFFFF << 16) | target << 16 | _NONE << 24
+            low = low & ~(0xFFFFFF << 16) | target << 16 | ZERO << 24
             low = low & ~(0xFF << 32) | read[turn % len(read)] << 32
-            high = high & ~0xFF | _NONE
-        words[k], words[k + 1] = low, high & ((1 << 41) - 1) | _CONTROL
+            high = high & ~0xFF | ZERO
+        words[k], words[k + 1] = low, high & ((1 << 41) - 1) | control_of(1)
     return words.tobytes() + image[len(words) * 8 :]
 
 

@@ -13,16 +13,19 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-import numpy as np
-
 from gpu_check.device import open_gpu
 from gpu_check.hopper.runner import compiled
-from gpu_check.timing.banks import banks_source, control_of, issued
-from gpu_check.timing.dispatching import has_third, kinds, loop_places, templates_source
+from gpu_check.timing.banks import ZERO, banks_source, issued
+from gpu_check.timing.dispatching import (
+    Instruction,
+    kinds,
+    placed,
+    register_pairs,
+    templates_source,
+)
 
 __all__ = ["measure_wide_products"]
 
-_NONE = 255
 _WIDE = ("IMAD.WIDE", "IMAD.HI")
 _CASES: list[tuple[str, int, str, str, int]] = [
     *(("", 0, "", name, stall) for name in _WIDE for stall in (1, 2, 3, 4, 5, 6, 8, 10)),
@@ -32,9 +35,6 @@ _CASES: list[tuple[str, int, str, str, int]] = [
     *product(("IMAD.WIDE",), (4, 6, 8, 10), ("factor",), ("IMAD.WIDE",), (5,)),
 ]
 """before, gap, reads, the product, and its stall count."""
-
-Instruction = tuple[str, int, int, int, int, int]
-"""Its name, the registers that it writes and reads, and its stall count."""
 
 
 def _pattern(case: tuple[str, int, str, str, int], pairs: list[int]) -> list[Instruction]:
@@ -47,24 +47,17 @@ def _pattern(case: tuple[str, int, str, str, int], pairs: list[int]) -> list[Ins
     factor = made if reads == "factor" else other
     if reads == "factor" and before == "IMAD.WIDE":
         factor += 1
-    addend = made if reads == "addend" else _NONE
+    addend = made if reads == "addend" else ZERO
     found.append((name, sum_, factor, second + 1, addend, stall))
-    return [*found, ("SHF", last, shifted, third + 1, _NONE, 5)]
+    return [*found, ("SHF", last, shifted, third + 1, ZERO, 5)]
 
 
-def _placed(image: bytes, forms: dict[str, tuple[int, int]], case: Any) -> tuple[bytes, int]:
+def _repeated(
+    image: bytes, forms: dict[str, tuple[int, int]], case: tuple[str, int, str, str, int]
+) -> tuple[bytes, int]:
     """Return a cubin whose loop repeats a case, and how many instructions that has."""
-    words = np.frombuffer(image[: len(image) // 8 * 8], dtype="<u8").copy()
-    at = loop_places(words)
-    every = sorted({int(words[k] >> shift & 0xFF) for k in at for shift in (16, 24, 32)})
-    pattern = _pattern(case, [r for r in every if r % 2 == 0 and r + 1 in every])
-    for k, (name, to, a, b, c, stall) in zip(at, cycle(pattern), strict=False):
-        low, high = forms[name]
-        low = low & ~(0xFFFFFF << 16) | to << 16 | a << 24
-        third = c if name in _WIDE or has_third(name) else _NONE
-        words[k] = low & ~(0xFF << 32) | b << 32
-        words[k + 1] = high & ~0xFF & ((1 << 41) - 1) | third | control_of(stall)
-    return words.tobytes() + image[len(words) * 8 :], len(pattern)
+    pattern = _pattern(case, register_pairs(image))
+    return placed(image, forms, cycle(pattern)), len(pattern)
 
 
 def measure_wide_products(device: int = 0) -> list[dict[str, Any]]:
@@ -77,6 +70,6 @@ def measure_wide_products(device: int = 0) -> list[dict[str, Any]]:
         forms = kinds(compiled(templates_source(), Path(folder)))
         names = ("before", "gap", "reads", "product", "stall")
         return [
-            {**dict(zip(names, case, strict=True)), **issued(*_placed(image, forms, case), 2)}
+            {**dict(zip(names, case, strict=True)), **issued(*_repeated(image, forms, case), 2)}
             for case in _CASES
         ]
