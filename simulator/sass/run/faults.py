@@ -123,12 +123,7 @@ def _accepted(launch: GridRun, number: int, address: int) -> str:
         return f"accepted: {start:#x} to {end:#x}, shared memory{more}"
     if name in _LOCAL:
         return f"accepted: 0x0 to {launch.local_bytes - 1:#x}, local memory"
-    memory = launch.memory
-    ranges = [
-        f"{start:#x} to {end - 1:#x}"
-        for start, end in zip(memory.starts.tolist(), memory.ends.tolist(), strict=True)
-        if end > start  # an empty array has no byte to access
-    ]
+    ranges = launch.memory.ranges()
     if "cooperative_groups" in launch.program.instructions[number].header:
         name = "a larger one keeps its barrier in memory that the driver reserves"
         return f"accepted: tiles of up to 32 threads; {name}, which is replayed for sm_90 alone"

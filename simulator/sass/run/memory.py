@@ -26,6 +26,7 @@ from simulator.sass.run.system import HEAP, MALLOC, System
 __all__ = ["DEVICE", "PARAMETERS_AT", "Banks", "GlobalMemory", "LaunchSizes"]
 
 PARAMETERS_AT = ("c[0x0][0x198]", "c[0x0][0x348]")
+"""Where the code has the address of a kernel's parameters in memory: sm_90, sm_100 and later."""
 BLACKWELL_BASE = 0x380
 """Where the parameters begin in constant bank 0, on sm_100 and later."""
 
@@ -56,8 +57,6 @@ def bank_layout(base: int) -> BankLayout:
         block=0, grid=0xC, stack=0x28, windows=0x18, mirror=0x198, workspace=workspace
     )
 
-
-"""Where sm_90 has the address of a kernel's parameters, in memory."""
 
 DEVICE = 0x7F00_0000_0000
 """The address of the first byte."""
@@ -150,15 +149,20 @@ class GlobalMemory:
             wrong = (which < 0) | (addresses + size > self.ends[which])
             if wrong.any():
                 first = int(addresses[int(np.argmax(wrong))])
-                ranges = (
-                    f"{start:#x} to {end - 1:#x}"
-                    for start, end in zip(self.starts.tolist(), self.ends.tolist(), strict=True)
-                )
+                accepted = ", ".join(self.ranges()) or "nothing; no array holds a byte"
                 raise MemoryAccessError(
                     f"{size} bytes at global address {first:#x} do not lie inside one array"
-                    f" (accepted: {', '.join(ranges)})"
+                    f" (accepted: {accepted})"
                 )
         return addresses - DEVICE
+
+    def ranges(self) -> list[str]:
+        """Return the first and the last byte of each array that holds any, for messages."""
+        return [
+            f"{start:#x} to {end - 1:#x}"
+            for start, end in zip(self.starts.tolist(), self.ends.tolist(), strict=True)
+            if end > start
+        ]
 
     def outputs(self) -> list[Any]:
         """Return one entry per argument: arrays as the kernel left them, all else unchanged."""

@@ -167,7 +167,8 @@ def formatted(text: str, take: Callable[[int], bytes], read: Callable[[int], str
         if width == "*":
             width = str(struct.unpack("<i", take(4))[0])
         if precision == "*":
-            precision = str(struct.unpack("<i", take(4))[0])
+            given = struct.unpack("<i", take(4))[0]
+            precision = None if given < 0 else str(given)
         form = f"%{flags}{width[:5]}" + (f".{precision[:5]}" if precision is not None else "")
         if kind in "eEfFgGaA":
             value = struct.unpack("<d", take(8))[0]

@@ -24,7 +24,7 @@ _MOST_ROWS = 1 << 17
 """Different accesses that are kept: data that scatters at random has no end of them."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, order=True)
 class UnitAccess:
     """What a unit other than the load-store unit touches: bytes side by side."""
 
@@ -116,7 +116,7 @@ class Witness:
             rows[:, 2:34],
             rows[:, 34:66],
             rows[:, 66],
-            tuple(sorted(self.units, key=lambda each: (each.number, each.start))),
+            tuple(sorted(self.units)),
             self.whole,
         )
 

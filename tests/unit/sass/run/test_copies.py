@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
@@ -317,3 +318,12 @@ def test_a_bad_copy_is_an_error_with_its_place(
         TOGETHER.ran(COPY.replace("LINE", line), args)
     assert "hopper.cuh" in str(caught.value)
     assert caught.value.partial.totals()["tma"]["bytes"] == 0  # type: ignore[attr-defined]
+
+
+def test_a_bad_copy_is_told_of_no_array_without_a_byte() -> None:
+    line = BAD[3][0]
+    args = [TensorMap(np.zeros((8, 8), np.float32), (8, 8)), np.zeros(0, np.float32)]
+    with pytest.raises(MemoryAccessError, match="do not lie inside one array") as caught:
+        TOGETHER.ran(COPY.replace("LINE", line), args)
+    first, *others = re.findall(r"(0x[0-9a-f]+) to (0x[0-9a-f]+)", str(caught.value))
+    assert all(int(low, 16) <= int(high, 16) for low, high in (first, *others))
