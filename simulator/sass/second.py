@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from simulator.errors import ExecutionError
+from simulator.errors import ExecutionError, LimitError
 from simulator.sass.run.lengths import WarpLengths
 from simulator.sass.run.tracing import Tracer, block_trace
 from simulator.timing.unlike import UNLIKE
@@ -72,7 +72,8 @@ class SecondLaunch:
         behind = _instructions(self.traces(again))
         if abs(behind - before) > UNLIKE * before:
             said = "a second launch is timed, which reads what the first wrote: sampled blocks"
-            self.notes = (f"{said} execute {behind:,} instructions in it, {before:,} in the first",)
+            said = f"{said} execute {behind:,} instructions in it, {before:,} in the first"
+            self.notes = (*self.notes, said)
         return again
 
     def run(self, blocks: list[Dim3]) -> list[tuple[Dim3, Did]]:
@@ -97,7 +98,12 @@ class SecondLaunch:
         launch = self.launch.anew() if self.left is None else copy(self.left)
         launch.spent = 0
         launch.max_instructions = min(turns * most, launch.max_instructions or turns * most)
-        found = [lengths.take() for _ in launch.noting(turns * blocks, [lengths])]
+        try:
+            found = [lengths.take() for _ in launch.noting(turns * blocks, [lengths])]
+        except LimitError:
+            if launch.max_instructions == self.launch.max_instructions:
+                self._note_limit("the search for a block that goes on for longer than all others")
+            raise
         return found[-len(blocks) :]
 
     def give_up(self, error: ExecutionError) -> None:
@@ -123,9 +129,16 @@ class SecondLaunch:
         whole.progress = whole.races = None
         try:
             whole.run_all(whole.every(), threads=1)
-        except ExecutionError:
+        except ExecutionError as error:
+            if isinstance(error, LimitError) and self.launch.max_instructions:
+                self._note_limit("the first launch: the second finds what traced blocks left")
             return None
         return whole
+
+    def _note_limit(self, what: str) -> None:
+        """Note what the limit of instructions that was given brings to an end."""
+        said = f"max_instructions = {self.launch.max_instructions} ends {what}"
+        self.notes = (*self.notes, said)
 
     def _behind(self, whole: GridRun, blocks: list[Dim3]) -> list[tuple[Dim3, Did]]:
         """Run blocks behind a whole launch; its instructions do not count as theirs."""

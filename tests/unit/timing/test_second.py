@@ -125,3 +125,18 @@ def test_a_limit_of_instructions_is_that_of_the_blocks_that_are_traced() -> None
     ).time()  # fmt: skip
     assert limited.cycles == free.cycles
     assert limited.notes == free.notes
+
+
+def test_a_limit_that_ends_the_first_launch_is_told() -> None:
+    """Blocks that are not traced leave nothing then: the second finds a table that is less full."""
+    keys = np.random.default_rng(7).integers(1, 1 << 20, BLOCKS * THREADS).astype(np.uint32)
+    args = [np.zeros(1 << 16, np.uint32), keys, np.uint32((1 << 16) - 1)]
+    free = time("inserted", args)
+    limited = replay_compiled(
+        SOURCE, kernel="inserted", grid=BLOCKS, block=THREADS, args=args, chip="H100",
+        blocks="sample", max_instructions=60_000,
+    ).time()  # fmt: skip
+    said = "max_instructions = 60000 ends the first launch"
+    assert free.cycles != limited.cycles
+    assert not any(said in each for each in free.notes)
+    assert any(said in each for each in limited.notes)

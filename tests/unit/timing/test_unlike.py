@@ -215,6 +215,16 @@ def test_blocks_that_take_too_long_are_not_gone_through(monkeypatch: pytest.Monk
     report = replay_compiled(RARE, grid=264, block=64, args=args, chip="H100")
     found = report.relaunch().work(Chip.of("H100"))
     assert found.longest
+    assert not found.notes
+    few = replay_compiled(
+        RARE, grid=264, block=64, args=args, chip="H100", blocks="sample", max_instructions=100_000
+    ).relaunch().work(Chip.of("H100"))  # fmt: skip
+    assert few.longest == ()
+    assert few.notes == (
+        "max_instructions = 100000 ends the search for a block that goes on for longer than all"
+        " others",
+    )
     most = 2 * found.traces[0].instructions * 264
     monkeypatch.setattr("simulator.sass.work._MOST_OF_ALL", most)
-    assert report.relaunch().work(Chip.of("H100")).longest == ()
+    ended = report.relaunch().work(Chip.of("H100"))
+    assert (ended.longest, ended.notes) == ((), ())
