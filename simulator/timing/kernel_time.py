@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from math import ceil
 from typing import Any, ClassVar
-
-import numpy as np
 
 from simulator.results.tables import Columns, Result, rows
 from simulator.results.text import Table
@@ -70,12 +69,12 @@ class KernelTime(Result):
 
         0 on a chip whose pipes are not known.
         """
-        return int(np.ceil(self.bound.cycles)) if self.bound.pipes else 0
+        return ceil(self.bound.cycles)
 
     @property
     def limiter(self) -> str:
         """The pipe that has most work; "" on a chip whose pipes are not known."""
-        return self.bound.limiter if self.bound.pipes else ""
+        return self.bound.limiter
 
     @property
     def seconds(self) -> float | None:

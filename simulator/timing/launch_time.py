@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from math import ceil, prod
+from numbers import Real
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,7 +41,8 @@ def time_of(work: Work, chip: ChipLike, clock_mhz: float | None = None) -> Kerne
     Raises ChipError for a chip that is not known, OptionError for a clock that is not above 0.
     """
     chosen = Chip.of(chip)
-    if clock_mhz is not None and not 0 < clock_mhz < float("inf"):
+    is_number = isinstance(clock_mhz, Real)
+    if clock_mhz is not None and not (is_number and 0 < clock_mhz < float("inf")):
         raise OptionError(f"clock_mhz = {short(clock_mhz)} (accepted: MHz of the SM, above 0)")
     machine = machine_of(chosen)
     clock_mhz = clock_mhz or _clock(work, chosen, machine)

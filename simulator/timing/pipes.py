@@ -60,7 +60,10 @@ class TimeBound:
 
     chip: str
     pipes: Mapping[str, float]
-    """Least cycles by pipe: of the SM that has most to do, or of the chip for l2 and dram."""
+    """Least cycles by pipe: of the SM that has most to do, or of the chip for l2 and dram.
+
+    Nothing on a chip whose pipes are not known.
+    """
     floors: Mapping[str, float]
     """The same without bank conflicts."""
     clock_mhz: float | None
@@ -70,13 +73,13 @@ class TimeBound:
 
     @cached_property
     def limiter(self) -> str:
-        """The pipe that needs most cycles."""
-        return max(self.pipes, key=lambda name: self.pipes[name])
+        """The pipe that needs most cycles; "" on a chip whose pipes are not known."""
+        return max(self.pipes, key=lambda name: self.pipes[name], default="")
 
     @property
     def cycles(self) -> float:
-        """Least cycles of the kernel, without its launch."""
-        return self.pipes[self.limiter]
+        """Least cycles of the kernel, without its launch; 0 on a chip whose pipes are not known."""
+        return self.pipes.get(self.limiter, 0.0)
 
     @property
     def seconds(self) -> float | None:
@@ -115,6 +118,8 @@ class TimeBound:
         >>> print(TimeBound("H100", cycles, floor, 1980.0).verdict())
         Without bank conflicts at most ×2.00; ×1.50 if it runs at its lower bound, then set by FMA.
         """
+        if not self.pipes:
+            return f"The pipes of {self.chip} are not known."
         if self.saved <= 0:
             return "No gain: there are no bank conflicts to remove."
         most = f"Without bank conflicts at most ×{self.most:.2f}"
@@ -125,6 +130,8 @@ class TimeBound:
         return f"{most}; ×{self.speedup:.2f} if it runs at its lower bound, then set by {after}."
 
     def __str__(self) -> str:
+        if not self.pipes:
+            return "\n".join([self.verdict(), *self.notes])
         lines = [f"at least {self.cycles:,.0f} cycles on {self.chip}: {NAMES[self.limiter]}"]
         lines += [
             f"  {NAMES[name]:34}{self.pipes[name]:>16,.0f}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -91,8 +92,8 @@ def test_a_clock_changes_seconds_and_dram_alone(
     assert found.seconds == pytest.approx(found.cycles / clock / 1e6)  # type: ignore[operator]
 
 
-@pytest.mark.parametrize("clock", [0, -1.0, float("nan"), float("inf")])
-def test_a_clock_that_is_none_is_refused(clock: float) -> None:
+@pytest.mark.parametrize("clock", [0, -1.0, float("nan"), float("inf"), "1500"])
+def test_a_clock_that_is_none_is_refused(clock: Any) -> None:
     with pytest.raises(OptionError, match=r"clock_mhz = .* \(accepted: MHz of the SM, above 0\)"):
         time_of(work([*CONFLICTS]), "H100", clock)
 
@@ -122,6 +123,8 @@ def test_a_chip_whose_pipes_are_not_known_has_the_reason_alone() -> None:
     assert found.notes[-1].startswith("Its cycles are not known: B200 has compute capability 10.0")
     assert found.rows() == []
     assert found.without_conflicts is found
+    assert (found.bound.limiter, found.bound.cycles, found.bound.most) == ("", 0, 1)
+    assert str(found.bound) == found.bound.verdict() == "The pipes of B200 are not known."
 
 
 def test_warps_that_wait_for_each_other_for_ever_have_no_cycles() -> None:
