@@ -209,6 +209,9 @@ def send(
     state.counts[2] += held
     if held:  # what needs no data leaves the pipe to others
         occupy(state, machine, kind, warp, entry[6], held, now)
+    # Its block may have ended without it, and another one have its place.
+    if state.block[warp // state.warps_of_block] != entry[8]:
+        return
     if kind == _COPY:
         state.copies[warp] = max(state.copies[warp], done)
     elif kind == _COPIES_END:

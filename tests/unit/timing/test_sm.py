@@ -84,6 +84,19 @@ def test_a_loop_of_an_instruction_takes_what_it_took_on_an_h100(
     assert (1 - tolerance) * measured - 0.04 <= each <= (1 + tolerance) * measured
 
 
+def test_what_a_block_left_in_a_queue_is_nothing_to_the_next_one_in_its_place() -> None:
+    """Loads that nobody waits for, of the scoreboard by which the next block waits for another."""
+
+    def waits(scoreboard: int) -> int:
+        load = Line("LDG.E", "R4,[R6.64]", write=0, lines=1)
+        left = Line("LDS", "R8,[R2]", write=scoreboard, cycles=32, floor=1)
+        body = [load, Line("FADD", "R0,R4,R4", waits=1), *[left] * 20]
+        stalls = run(work(body, blocks=2, resident=1), count=2).stalls
+        return int(stalls[1, STALLS.index("long_scoreboard")])
+
+    assert waits(0) == waits(5)
+
+
 @pytest.mark.parametrize("warps", [1, 2, 4, 8, 16, 32])
 def test_a_barrier_takes_what_it_took_on_an_h100(warps: int) -> None:
     times = 64
