@@ -375,8 +375,8 @@ def _drawn(
     sectors, is_drawn = of[1]
     known = united(group.known)
     unseen = max(0, sectors - known)
-    between = np.arange(union[0], union[-1] + 1)
-    if unseen and len(between) <= MOST:
+    if unseen and union[-1] - union[0] < MOST:
+        between = np.arange(union[0], union[-1] + 1)
         free, others = (
             united(joined(some, {(): [between]})) - united(some) for some in (regular, group.known)
         )

@@ -188,9 +188,7 @@ def _issue(
         conflict += brought(state, machine, partition)
     state.port[partition] = now + 1 + conflict
     state.held_up[partition] = conflict
-    state.sleep[partition] = (
-        now + 1
-    )  # what it puts into a queue may go then, though its port is held
+    state.sleep[partition] = now + 1  # what it queues may go then, whatever holds the port
     last = state.last[partition]
     pause = max(code[number].stall, 1) + parts
     if last < 0 or last == warp or state.pause[partition] <= now:  # else this one fills its pause
