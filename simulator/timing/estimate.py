@@ -102,10 +102,7 @@ def estimate(
     if held.share and streamed and held.loaded / streamed > _MORE * held.share:
         # L1 holds what blocks share: more of what is left comes from DRAM.
         held = replace(held, share=min(1.0, held.loaded / streamed))
-        more = numbers_of(work, machine, held, sms)
-        numbers |= {
-            name: more[name] for name in ("dram_share", "dram_fetched", "dram_stored", "crossed")
-        }
+        numbers = numbers_of(work, machine, held, sms)
         run = run_sm(work, chip, numbers, plan, without=without)
     active, left = float(run.cycles), blocks - len(plan)
     if left:

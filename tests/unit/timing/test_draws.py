@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,10 +14,14 @@ from gpu_check.timing.random_reads import random_reads_source
 from simulator.law.chips import Chip
 from simulator.sass.replay import replay_compiled
 from simulator.sass.report import CompiledReport
+from simulator.timing.draws import Draws
+from simulator.timing.estimate import SmRun, estimate, run_sm
 from simulator.timing.kernel_time import KernelTime
 from simulator.timing.machine import machine_of
+from simulator.timing.residency import Residency
 from simulator.timing.shares import held_of, numbers_of
 from tests.sass_kernels import needs_compiler
+from tests.unit.timing.works import Line, work
 
 H100 = Chip.of("H100")
 ROWS = {
@@ -58,3 +64,26 @@ def test_what_is_read_at_random_crosses_as_often_as_dram_brings_it() -> None:
         brought = min(1.0, held.draws.missed * held.draws.fetched)
         assert numbers["crossed"] == pytest.approx(brought, abs=0.05)
         assert (brought < 0.02) == (mebibytes == 24)
+
+
+def test_where_l1_has_what_is_read_again_less_of_what_dram_brings_is_drawn(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """By that part the L2's way waits for DRAM, too."""
+    machine, launch = machine_of(H100) or {}, work([Line("LDG.E", lines=8)], blocks=132)
+    held = replace(
+        held_of(launch, H100, machine), kept=Residency(lost=0.5), share=0.2, loaded=1 << 40,
+        draws=Draws(part=0.5, missed=0.5),
+    )  # fmt: skip
+    given = []
+
+    def noted(*args: Any, **more: bool) -> SmRun:
+        given.append(args[2])
+        return run_sm(*args, **more)
+
+    monkeypatch.setattr("simulator.timing.estimate.held_of", lambda *_: held)
+    monkeypatch.setattr("simulator.timing.estimate.run_sm", noted)
+    assert estimate(launch, H100, machine) is not None
+    first, *_, last = given
+    assert last == numbers_of(launch, machine, replace(held, share=1.0), 132)
+    assert last["dram_holds"] < first["dram_holds"]
