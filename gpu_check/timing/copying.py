@@ -60,7 +60,8 @@ _SOURCE = """\
 def shape_source(shape: str, name: str, given: str, text: str, **more: object) -> str:
     """Return CUDA source of a kernel whose warps copy rows of a shape, `to` in shared memory.
 
-    `given`: further parameters; `text`: what it does, in which the names of a shape and of `more` stand.
+    `given`: further parameters; `text`: what it does, in which names of a shape and of `more`
+    stand.
     """
     row, pitch, begins = SHAPES[shape]
     lines = BYTES // row

@@ -91,7 +91,7 @@ def reduced_cycles(work: Work, machine: Mapping[str, float]) -> float:
     for trace in work.traces:
         for number, sectors in trace.copied.items():
             if work.instructions[number].name in REDUCTIONS:
-                places, counts = np.unique(sectors // 32, return_counts=True)
+                places, counts = np.unique(sectors // _KILOBYTE, return_counts=True)
                 for place, count in zip(places.tolist(), counts.tolist(), strict=True):
                     found[place] = found.get(place, 0.0) + count
     most = max(found.values(), default=0.0) / len(work.traces) * work.blocks

@@ -356,7 +356,7 @@ def run_sm(
     stalls = np.zeros((len(code), len(Stall)), dtype=np.int64)
     numbers = np.array([machine[name] for name in NUMBERS], dtype=np.float64)
     lines = -(-len(code) // CODE_LINE)
-    sizes = np.array([work.warps, resident, len(work.traces), lines, len(plan)], dtype=np.int64)
+    sizes = np.array([work.warps, resident, len(work.traces), lines], dtype=np.int64)
     cycles = simulate(code, trace, state[0], numbers, stalls, plan, sizes, without)
     counts = dict(zip(COUNTS, state["counts"][0].tolist(), strict=True))
     ends = state["end"][0, : len(plan)].copy()

@@ -9,7 +9,7 @@ from types import MappingProxyType
 from simulator.law.chips import Chip
 from simulator.timing.rates import table
 
-__all__ = ["CARVEOUTS", "NUMBERS", "at_clock", "l1_bytes", "machine_of", "source_of"]
+__all__ = ["CARVEOUTS", "NUMBERS", "at_clock", "l1_bytes", "machine_of"]
 
 NUMBERS = (
     "mio_room", "lg_room", "l1_latency", "l2_latency", "dram_latency", "l2_rate", "dram_rate",
@@ -70,11 +70,6 @@ def at_clock(machine: Mapping[str, float], share: float) -> Mapping[str, float]:
         elif outside:
             found[fact] *= 1 - float(outside) * (1 - share)
     return MappingProxyType(found)
-
-
-def source_of(fact: str) -> str:
-    """Return where a number comes from."""
-    return next(row["source"] for row in table("machine") if row["fact"] == fact)
 
 
 def l1_bytes(shared_bytes: int, resident: int, warps: int) -> int:

@@ -54,8 +54,8 @@ def simulate(
     """Run blocks on one SM, and return the cycle in which the last one ends.
 
     `plan`: the blocks' numbers among the traces, in order; `sizes`: warps of a block, blocks that
-    the SM holds, blocks that were traced, lines of machine code, blocks of the plan; `without`:
-    every access to shared memory at its floor.
+    the SM holds, blocks that were traced, lines of machine code; `without`: every access to shared
+    memory at its floor.
     """
     warps, resident = sizes[0], sizes[1]
     is_long = sizes[3] > machine[_HELD]

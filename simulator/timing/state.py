@@ -181,7 +181,7 @@ CODE = np.dtype(
         ("sectors", np.int64),  # of local memory, where all lanes have one index
         ("port", np.int64),  # cycles beyond the first for which nothing else is dispatched
         ("brings", np.int64),  # whether it loads shared memory
-        ("parts", np.int64),  # 1: of 64 bits, in two parts, and what it multiplies is in registers
+        ("parts", np.int64),  # whether it passes in two parts: a product of 64 bits
         ("factor", np.int64),  # how many instructions before it one is made; 0: none of the last
         ("aside", np.int64),  # whether it takes the queue beside the LSU's
         ("constant", np.int64),  # whether it reads a constant bank

@@ -27,6 +27,21 @@ def _recorded() -> dict[str, dict[str, float]]:
     }
 
 
+@pytest.mark.parametrize(
+    ("name", "level", "along"),
+    [("residency", "written", "share"), ("residency_shared", "sharers", "share"),
+     ("local_near", "passes", "size"), ("local_far", "written", "share"),
+     ("local_last", "", "size"), ("random_reads", "", "share")],
+)  # fmt: skip
+def test_rows_between_which_lines_are_drawn_stand_in_order(
+    name: str, level: str, along: str
+) -> None:
+    places: dict[str, list[float]] = {}
+    for row in table(name):
+        places.setdefault(row.get(level, ""), []).append(float(row[along]))
+    assert all(each == sorted(set(each)) for each in places.values())
+
+
 @pytest.mark.parametrize("row", packaged_table("h100_matrices"), ids=lambda row: row["op"])
 def test_matrix_products_take_what_they_took(row: dict[str, str]) -> None:
     rate = rates_of("H100")[row["op"]]
