@@ -235,11 +235,13 @@ def operand_wavefronts(instruction: WorkInstruction) -> float:
     shape = re.match(r"[HQIB]GMMA\.(?:SP\.)?64x(\d+)x", instruction.opcode)
     if shape is None:
         return 0.0
-    sources = instruction.operands.split("gdesc")[0]
-    # Before the descriptors stand the accumulator and, where it is in registers, A.
-    is_register = len(re.findall(r"\bR\d+", sources)) > 1
-    rows = int(shape[1]) + (0 if is_register else 64)
+    rows = int(shape[1]) + (0 if _has_registers(instruction) else 64)
     return rows * 32 / _WAVEFRONT / 4
+
+
+def _has_registers(instruction: WorkInstruction) -> bool:
+    """Whether a wgmma has A in registers: it stands behind the accumulator, before descriptors."""
+    return len(re.findall(r"\bR\d+", instruction.operands.split("gdesc")[0])) > 1
 
 
 _LEAST_PRODUCT = 13  # cycles, with A in registers: gpu_check/data/h100_wgmma.csv
@@ -251,8 +253,9 @@ def product_cycles(instruction: WorkInstruction) -> float:
     One that reads both there takes a cycle per wavefront of the warpgroup, as an H100 does
     (`gpu_check/data/h100_wgmma.csv`).
     """
-    is_register = len(re.findall(r"\bR\d+", instruction.operands.split("gdesc")[0])) > 1
-    return _LEAST_PRODUCT if is_register else 4 * operand_wavefronts(instruction)
+    if _has_registers(instruction):
+        return _LEAST_PRODUCT
+    return 4 * operand_wavefronts(instruction)
 
 
 def _memory_cycles(
