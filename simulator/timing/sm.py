@@ -184,11 +184,11 @@ def _issue(
     if parts:
         hold_up(state, partition, warp, late + parts, now)
     conflict = late + max(hold, code[number].port)
-    if code[number].brings:
+    state.sleep[partition] = now + 1 + conflict
+    if code[number].brings:  # its queue may send it while the port is held
         conflict += brought(state, machine, partition)
     state.port[partition] = now + 1 + conflict
     state.held_up[partition] = conflict
-    state.sleep[partition] = now + 1  # what it queues may go then, whatever holds the port
     last = state.last[partition]
     pause = max(code[number].stall, 1) + parts
     if last < 0 or last == warp or state.pause[partition] <= now:  # else this one fills its pause
