@@ -18,8 +18,8 @@ __all__ = ["SLACK", "KernelTime", "spelled"]
 SPREAD = (0.90, 1.25)
 """Measured cycles are expected to lie between these multiples of the estimate.
 
-Twenty-nine sets of launches were estimated before they were measured, each by the model of its
-time. So it was for 1,343 of 1,491, and for 93 of the last 106 (gpu_check/data/h100_timed_*,
+Thirty sets of launches were estimated before they were measured, each by the model of its
+time. So it was for 1,391 of 1,542, and for 93 of the last 102 (gpu_check/data/h100_timed_*,
 docs/explanation/time-record.md).
 """
 

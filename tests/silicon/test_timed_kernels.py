@@ -27,7 +27,8 @@ PAIRED = [
                  "seventeenth_a", "seventeenth_b", "seventeenth_c", "seventeenth_c_maps",
                  "eighteenth", "eighteenth_maps", "nineteenth", "twentieth",
                  "twentyfirst", "twentysecond", "twentythird", "twentyfourth",
-                 "twentyfifth", "twentysixth", "twentyseventh", "twentyeighth", "twentyninth")
+                 "twentyfifth", "twentysixth", "twentyseventh", "twentyeighth", "twentyninth",
+                 "thirtieth")
     for case in read_cases(HERE / f"timed/{name}.json")
 ]  # fmt: skip
 CASES = {case["name"]: case for case in read_cases(HERE / "timed/cases.json")}
