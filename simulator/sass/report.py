@@ -74,9 +74,7 @@ class CompiledReport(SiteTable):
     """The lines of the source files that were found, by the name that the code has for them."""
     rerun: Relaunch | None = field(default=None, repr=False, compare=False)
     """What runs the launch again; None: it is no longer known."""
-    _times: dict[tuple[Chip, float | None], KernelTime] = field(
-        default_factory=dict, init=False, repr=False
-    )
+    _times: dict[tuple[Chip, str], KernelTime] = field(default_factory=dict, init=False, repr=False)
 
     def __getstate__(self) -> dict[str, Any]:
         """Return what is pickled: all but the launch, and what was asked of it."""
@@ -116,10 +114,10 @@ class CompiledReport(SiteTable):
         from simulator.timing.launch_time import time_of
 
         chosen = Chip.of(chip or self.chip or "H100")
-        if (chosen, clock_mhz) not in self._times:
-            work = self.relaunch().work(chosen)
-            self._times[chosen, clock_mhz] = time_of(work, chosen, clock_mhz)
-        return self._times[chosen, clock_mhz]
+        key = chosen, repr(clock_mhz)  # what is no number is refused below
+        if key not in self._times:
+            self._times[key] = time_of(self.relaunch().work(chosen), chosen, clock_mhz)
+        return self._times[key]
 
     def fixes(self, beside: Sequence[CompiledReport] = ()) -> list[Fix]:
         """Return what to change in each array with bank conflicts, those that save most first.

@@ -41,8 +41,8 @@ def time_of(work: Work, chip: ChipLike, clock_mhz: float | None = None) -> Kerne
     Raises ChipError for a chip that is not known, OptionError for a clock that is not above 0.
     """
     chosen = Chip.of(chip)
-    is_number = isinstance(clock_mhz, Real)
-    if clock_mhz is not None and not (is_number and 0 < clock_mhz < float("inf")):
+    is_number, is_bool = isinstance(clock_mhz, Real), isinstance(clock_mhz, bool)
+    if clock_mhz is not None and not (is_number and not is_bool and 0 < clock_mhz < float("inf")):
         raise OptionError(f"clock_mhz = {short(clock_mhz)} (accepted: MHz of the SM, above 0)")
     machine = machine_of(chosen)
     clock_mhz = clock_mhz or _clock(work, chosen, machine)

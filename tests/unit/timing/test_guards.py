@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
 from simulator import Chip, replay_compiled
+from simulator.errors import OptionError
+from simulator.sass.report import CompiledReport
 from simulator.timing.kernel_time import KernelTime
 from simulator.timing.local_memory import parted
 from tests.sass_kernels import needs_tools
@@ -24,9 +28,13 @@ extern "C" __global__ void meet(float *out, int n) {
 }"""
 
 
-def _time(is_on: bool) -> KernelTime:
+def _report(is_on: bool) -> CompiledReport:
     args = [np.zeros(128, np.float32), np.int32(is_on)]
-    return replay_compiled(_SOURCE, grid=1, block=128, args=args).time("H100")
+    return replay_compiled(_SOURCE, grid=1, block=128, args=args)
+
+
+def _time(is_on: bool) -> KernelTime:
+    return _report(is_on).time("H100")
 
 
 def test_nobody_waits_at_a_barrier_that_is_turned_off() -> None:
@@ -156,3 +164,11 @@ def test_sectors_of_local_memory_are_whole_where_lanes_fill_them(
     filled = whole << 6
     some = (-(-lanes // 8), 1 | (filled if lanes % 8 == 0 else 0))
     assert found == {(4, 1 | filled), some}
+
+
+@pytest.mark.parametrize("clock", [[1500], "1500", True])
+def test_a_report_refuses_a_clock_that_is_no_number(clock: Any) -> None:
+    report = _report(is_on=True)
+    assert report.time("H100", clock_mhz=1500).clock_mhz == 1500
+    with pytest.raises(OptionError, match="accepted: MHz of the SM, above 0"):
+        report.time("H100", clock_mhz=clock)

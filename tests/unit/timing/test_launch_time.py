@@ -92,7 +92,7 @@ def test_a_clock_changes_seconds_and_dram_alone(
     assert found.seconds == pytest.approx(found.cycles / clock / 1e6)  # type: ignore[operator]
 
 
-@pytest.mark.parametrize("clock", [0, -1.0, float("nan"), float("inf"), "1500"])
+@pytest.mark.parametrize("clock", [0, -1.0, float("nan"), float("inf"), "1500", [1], True])
 def test_a_clock_that_is_none_is_refused(clock: Any) -> None:
     with pytest.raises(OptionError, match=r"clock_mhz = .* \(accepted: MHz of the SM, above 0\)"):
         time_of(work([*CONFLICTS]), "H100", clock)
