@@ -102,6 +102,25 @@ def wait(at: Emitter) -> None:
     at.give()
 
 
+@helper(_VOID, POINTER, I32, I32, I32, vector(I32))
+def wait_for_own(at: Emitter) -> None:
+    """WARPSYNC of some lanes at the instruction `pc`: each waits for the lanes that it names."""
+    warp, mask, taken, pc, needed = at.arguments
+    subwarps = Subwarps(at, warp)
+    subwarps.take(mask)
+    subwarps.put(mask & ~taken, pc + 1, State.READY, 0)
+    left = at.variable(taken)
+    with at.forever() as done:
+        with at.when(left.get() == 0):
+            done()
+        named = needed.lane(left.get().lowest)
+        alike = (needed == named).ballot & left.get()
+        subwarps.put(alike, pc, State.AT_WARPSYNC, named)
+        left.set(left.get() & ~alike)
+    call(at, "reconverge", warp)
+    at.give()
+
+
 @helper(_VOID, POINTER)
 def reconverge(at: Emitter, clears: int = 0) -> None:
     """Let the waiting subwarps go on together whose others have all come.

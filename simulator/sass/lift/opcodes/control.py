@@ -284,8 +284,17 @@ def _warpsync(line: Line) -> Emit:
 
     def emit(block: Block) -> None:
         block.flush()
-        needed = block.read(lanes).lane(block.taken.lowest & 31)
-        _wait(block, needed, State.AT_WARPSYNC, needed)
+        if line.has("ALL"):
+            needed = block.read(lanes).lane(block.taken.lowest & 31)
+            _wait(block, needed, State.AT_WARPSYNC, needed)
+            return
+        at, needed = block.at, block.read(lanes).spread()
+        absent = at.load(block.warp, I32, ALIVE) & ~block.mask
+        missing = ((needed & absent.spread()) != 0).ballot & block.taken
+        with at.when((block.taken == 0) | (block.taken == block.mask) & (missing == 0)):
+            block.give(block.number + 1)
+        block.help_all("wait_for_own", block.taken, at.i32(block.number), needed)
+        block.give(STAY)
 
     return emit
 

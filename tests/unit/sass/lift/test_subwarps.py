@@ -1,4 +1,4 @@
-"""Lanes that part and meet, in functions that call themselves."""
+"""Lanes that part and meet: in functions that call themselves, and in tiles."""
 
 from __future__ import annotations
 
@@ -30,3 +30,31 @@ def test_lanes_wait_for_those_of_their_own_call(arch: str) -> None:
     report = replay_compiled(FIBONACCI, grid=1, block=256, args=arguments, arch=arch)  # type: ignore[arg-type]
     wanted = [fibonacci(n % 9) if n % 7 == 0 else -1 for n in given.tolist()]
     assert report.outputs[1].tolist() == wanted
+
+TILES = """
+#include <cooperative_groups.h>
+namespace cg = cooperative_groups;
+__device__ void add(int *lock, volatile int *sum) {
+    while (atomicCAS(lock, 0, 1) != 0) {}
+    *sum += 1;
+    __threadfence();
+    atomicExch(lock, 0);
+}
+__global__ void k(int *lock, volatile int *sum) {
+    auto tile = cg::tiled_partition<8>(cg::this_thread_block());
+    if (tile.meta_group_rank() % 2) {
+        if (tile.thread_rank() == 0) add(lock, sum);
+        tile.sync();
+    } else {
+        add(lock, sum);
+        tile.sync();
+    }
+    __syncthreads();
+}"""
+
+
+def test_each_lane_waits_for_those_that_it_names() -> None:
+    """Lanes of several tiles come together, and others of the same tiles later."""
+    arguments = [np.zeros(1, np.int32), np.zeros(1, np.int32)]
+    report = replay_compiled(TILES, grid=1, block=256, args=arguments)
+    assert report.outputs[1].tolist() == [16 * 8 + 16]
