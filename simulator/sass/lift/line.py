@@ -125,7 +125,7 @@ class Line:
     kernel: CubinKernel
     instructions: Sequence[SassInstruction]
     yields: bool = False
-    """Whether the kernel has a YIELD."""
+    """Whether the kernel has a YIELD or a NANOSLEEP."""
     next: int = 0
     most_register: int = 0
     """Registers that it names: one more than the highest."""

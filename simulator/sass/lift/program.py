@@ -119,7 +119,7 @@ def decode(instructions: tuple[SassInstruction, ...], kernel: CubinKernel) -> Pr
     """Decode a kernel's instructions."""
     program = Program(kernel, instructions)
     program.touches = touches = [RegisterUse()] * len(instructions)
-    yields = any(each.opcode == "YIELD" for each in instructions)
+    yields = any(each.opcode in ("YIELD", "NANOSLEEP") for each in instructions)
     for number, instruction in enumerate(instructions):
         line = Line(number, instruction, (), (), kernel, instructions, yields)
         guard, uniform = ALWAYS, False

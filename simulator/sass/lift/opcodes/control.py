@@ -31,7 +31,7 @@ _ARGUMENTS = 16
 
 @lifts(
     "NOP", "LDGDEPBAR", "MEMBAR", "ERRBAR", "CGAERRBAR", "CCTL", "CCTLL",
-    "CCTLT", "NANOSLEEP", "PMTRIG", "ACQBULK", "PREEXIT", "ENDCOLLECTIVE",
+    "CCTLT", "PMTRIG", "ACQBULK", "PREEXIT", "ENDCOLLECTIVE",
     "UTMACCTL", "UTMAPF", "UBLKPF",
     says="Ordering, caching and waiting: nothing to do, since every instruction completes at once.",
 )  # fmt: skip
@@ -299,9 +299,12 @@ def _warpsync(line: Line) -> Emit:
     return emit
 
 
-@lifts("YIELD", says="Lets the warp's other lanes go on first, also those that wait for these.")
+@lifts(
+    "YIELD", "NANOSLEEP",
+    says="Lets the warp's other lanes go on first, also those that wait for these.",
+)  # fmt: skip
 def _yield(line: Line) -> Emit:
-    line.only()
+    line.skip()
     line.ends = True
 
     def emit(block: Block) -> None:

@@ -1,4 +1,4 @@
-"""Lanes that part and meet: in functions that call themselves, and in tiles."""
+"""Lanes that part and meet: in functions that call themselves, in tiles, where lanes sleep."""
 
 from __future__ import annotations
 
@@ -31,6 +31,7 @@ def test_lanes_wait_for_those_of_their_own_call(arch: str) -> None:
     wanted = [fibonacci(n % 9) if n % 7 == 0 else -1 for n in given.tolist()]
     assert report.outputs[1].tolist() == wanted
 
+
 TILES = """
 #include <cooperative_groups.h>
 namespace cg = cooperative_groups;
@@ -58,3 +59,22 @@ def test_each_lane_waits_for_those_that_it_names() -> None:
     arguments = [np.zeros(1, np.int32), np.zeros(1, np.int32)]
     report = replay_compiled(TILES, grid=1, block=256, args=arguments)
     assert report.outputs[1].tolist() == [16 * 8 + 16]
+
+
+SLEEPS = """
+__global__ void k(int *lock, volatile int *sum) {
+    while (atomicCAS(lock, 0, 1) != 0) __nanosleep(20);
+    *sum += 1;
+    __threadfence();
+    atomicExch(lock, 0);
+}"""
+
+
+@pytest.mark.parametrize("arch", ["sm_80", "sm_90"])
+def test_lanes_that_sleep_let_others_go_on(arch: str) -> None:
+    """As on an H200, where lanes that sleep do not keep the lock's owner at its barrier."""
+    arguments = [np.zeros(1, np.int32), np.zeros(1, np.int32)]
+    report = replay_compiled(
+        SLEEPS, grid=1, block=256, args=arguments, arch=arch, max_instructions=30_000_000  # type: ignore[arg-type]
+    )  # fmt: skip
+    assert report.outputs[1].tolist() == [256]
