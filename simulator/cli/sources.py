@@ -79,12 +79,12 @@ def commands(launches: Launches, file: str, kernel: str | None = None) -> list[s
     """Return a command to edit and run for each kernel of a file, with its parameters above it."""
     from simulator.sass.code.describing import placeholder
     from simulator.sass.code.launches import FoundLaunch
-    from simulator.sass.found import is_launch_of
+    from simulator.sass.found import is_launch_of, plain_name
 
     said = []
     for name, listed in launches.kernels.items():
         for signature in dict.fromkeys(listed):
-            if kernel is not None and _plain(kernel) not in (name, signature.name):
+            if kernel is not None and plain_name(kernel) not in (name, signature.name):
                 continue
             said.append(str(signature))
             launched = [each for each in launches.launches if each.signature == signature]
@@ -119,10 +119,6 @@ def _command(launch: FoundLaunch, file: str) -> str:
         for text in given
     )  # fmt: skip
     return f"{launch.command(file)} {'' if known else '-- '}{shlex.join(given)}"
-
-
-def _plain(kernel: str) -> str:
-    return re.sub(r"\s*<.*", "", kernel).rsplit("::", 1)[-1]
 
 
 def shape(text: str, flag: str) -> tuple[int, ...]:

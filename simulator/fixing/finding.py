@@ -72,9 +72,7 @@ def find_fixes(report: CompiledReport, beside: Sequence[CompiledReport] = ()) ->
 class Finder:
     """The search for the fixes of a launch: its arrays, and what is changed in each."""
 
-    def __init__(
-        self, report: CompiledReport, beside: Sequence[CompiledReport] = ()
-    ) -> None:  # fmt: skip
+    def __init__(self, report: CompiledReport, beside: Sequence[CompiledReport] = ()) -> None:
         self.report = report
         self.beside = [each for each in beside if each is not report]
         self.runs = Runs(report)

@@ -17,7 +17,10 @@ from simulator.sass.code.options import CompilerOptions, from_database
 from simulator.sass.code.source import Source
 from simulator.sass.code.translation import translate
 
-__all__ = ["extents", "is_launch_of", "is_source", "launch_of", "launches_in", "wanted_launches"]
+__all__ = [
+    "extents", "is_launch_of", "is_source", "launch_of", "launches_in", "plain_name",
+    "wanted_launches",
+]  # fmt: skip
 
 _MOST_HEADERS = 64
 _LONGEST_HEADER = 1 << 18
@@ -80,9 +83,9 @@ def wanted_launches(
 
     Raises LaunchError for a kernel that the file does not have.
     """
-    launched = {_plain(each.kernel) for each in launches.launches}
+    launched = {plain_name(each.kernel) for each in launches.launches}
     names = [*launches.kernels, *(launched - {*launches.kernels})]
-    if names and kernel is not None and _plain(kernel) not in {_plain(name) for name in names}:
+    if names and kernel is not None and plain_name(kernel) not in map(plain_name, names):
         raise LaunchError(f"{file} has no kernel {kernel!r}: {accepted(kernel, names)}")
     if kernel is None:
         idle = [name for name in launches.kernels if name not in launched]
@@ -93,8 +96,8 @@ def wanted_launches(
 
 def is_launch_of(launch: FoundLaunch, kernel: str) -> bool:
     """Whether a launch is of a kernel: of any instance, where no template arguments are given."""
-    if _plain(launch.kernel) != _plain(kernel) or "<" not in kernel:
-        return _plain(launch.kernel) == _plain(kernel)
+    if plain_name(launch.kernel) != plain_name(kernel) or "<" not in kernel:
+        return plain_name(launch.kernel) == plain_name(kernel)
     launched, asked = ("".join(name.partition("<")[1:]) for name in (launch.kernel, kernel))
     return same_name(launched, asked) or has_more(launched, asked)
 
@@ -123,7 +126,12 @@ def launch_of(launch: FoundLaunch, symbols: Mapping[str, Any] | None = None) -> 
     }
 
 
-def _plain(kernel: str) -> str:
+def plain_name(kernel: str) -> str:
+    """Return a kernel's name without its namespaces and template arguments.
+
+    >>> plain_name("mine::turn<32>")
+    'turn'
+    """
     return re.sub(r"\s*<.*", "", kernel).rsplit("::", 1)[-1]
 
 

@@ -39,12 +39,12 @@ class _Pointing(Protocol):
 
 
 def declared_types(text: str, kernel: str) -> tuple[str, ...]:
-    """Return the types of a kernel's parameters by its source, where its symbol has none.
+    """Return the types of a kernel's parameters by its source.
 
-    Nothing where the source does not tell them: it may declare the kernel in several ways.
+    Nothing where that does not tell them: it may declare the kernel in several ways.
     """
     heads = rf"__global__[^;{{}}]*?\b{re.escape(kernel)}\s*\("
-    if kernel.startswith("_Z") or len(re.findall(heads, text)) != 1:
+    if len(re.findall(heads, text)) != 1:
         return ()
     listed = {
         tuple(kind for kind, _ in each.parameters)

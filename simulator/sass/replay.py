@@ -15,6 +15,7 @@ from simulator.law.instructions import Rule
 from simulator.sass.architectures import ARCHITECTURES, Arch
 from simulator.sass.building import Build
 from simulator.sass.code.cubin import Cubin
+from simulator.sass.code.demangling import parameter_types
 from simulator.sass.code.images import SOURCE, Given
 from simulator.sass.code.naming import source_text
 from simulator.sass.code.objects import code_of
@@ -144,9 +145,10 @@ def replay_compiled(
     _check_runs(cubin, chosen_chip)
     built = build.built(cubin, source, say)
     chosen = built.program.kernel
-    if source:
+    if source and not parameter_types(chosen.name):
         text = given if source == SOURCE and isinstance(given, str) else source_text(Path(source))
-        check_types(args, chosen.name, declared_types(text, chosen.name))
+        if types := declared_types(text, chosen.name):
+            check_types(args, chosen.name, types)
     size = dim3(cluster, "cluster") if cluster is not None else chosen.cluster or (1, 1, 1)
     launch = GridRun(
         built.cubin, built.program, shape, threads, tuple(args), shared_bytes, max_instructions,

@@ -119,7 +119,8 @@ def decode(instructions: tuple[SassInstruction, ...], kernel: CubinKernel) -> Pr
     """Decode a kernel's instructions."""
     program = Program(kernel, instructions)
     program.touches = touches = [RegisterUse()] * len(instructions)
-    yields = any(each.opcode in ("YIELD", "NANOSLEEP") for each in instructions)
+    names = {each.opcode.partition(".")[0] for each in instructions}
+    yields = not names.isdisjoint(("YIELD", "NANOSLEEP"))
     for number, instruction in enumerate(instructions):
         line = Line(number, instruction, (), (), kernel, instructions, yields)
         guard, uniform = ALWAYS, False

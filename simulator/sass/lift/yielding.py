@@ -85,7 +85,7 @@ def arrive(at: Emitter) -> None:
     with at.when(mask != come):
         at.give()
     passes = (at.load(warp, I32, MAY_PASS) != 0) & _none_ready(subwarps)
-    with at.when(passes & _is_satisfied(at, subwarps, _lanes(at, warp, which))):
+    with at.when(passes & ((_lanes(at, warp, which) & _moving(at, subwarps)) == 0)):
         at.store(at.i32(0), warp, MAY_PASS)
         _clear(at, subwarps, which, pc)
         at.give()
@@ -122,14 +122,14 @@ def next_turn(at: Emitter) -> None:
         lane = (deferred & (subwarps.row(3) == last)).ballot.lowest
         _together(at, subwarps, deferred, subwarps.get(0, lane), 0)
         at.give()
-    waiting = at.variable(at.i32(0))
+    moving, waiting = _moving(at, subwarps), at.variable(at.i32(0))
     with at.loop(at.i64(16)) as barrier:
         lanes = _lanes(at, warp, barrier.resized(32))
         here = subwarps.are(State.AT_BSYNC) & (subwarps.row(3) == barrier.resized(32))
         these = here.choose(subwarps.row(1), 0).reduced("or") & ~those
         concerns = (yields == 0) | (lanes == 0) | ((lanes & those) != 0)
         these = concerns.choose(these, these & at.load(warp, I32, WAITED))
-        with at.when((these != 0) & _is_satisfied(at, subwarps, lanes)):
+        with at.when((these != 0) & ((lanes & moving) == 0)):
             waiting.set(waiting.get() | these)
     all_these = waiting.get() | _masks(subwarps, State.YIELDED) & ~those
     before = all_these & at.load(warp, I32, WAITED)
@@ -166,10 +166,11 @@ def without_turn(at: Emitter) -> None:
     others = (subwarps.row(2) == 0) | waiting | subwarps.are(State.AT_WARPSYNC)
     with at.when((waiting.ballot == 0) | ((~others).ballot != 0)):
         at.give()
+    moving = _moving(at, subwarps)
     with at.loop(at.i64(16)) as barrier:
         which = barrier.resized(32)
         here = (subwarps.are(State.AT_BSYNC) & (subwarps.row(3) == which)).ballot
-        with at.when((here != 0) & _is_satisfied(at, subwarps, _lanes(at, warp, which))):
+        with at.when((here != 0) & ((_lanes(at, warp, which) & moving) == 0)):
             _clear(at, subwarps, which, subwarps.get(0, here.lowest))
             at.give()
     at.give()
@@ -224,13 +225,12 @@ def _set_row(at: Emitter, warp: Value, which: Value, lanes: Value) -> None:
     at.store(each, warp, _row(which))
 
 
-def _is_satisfied(at: Emitter, subwarps: Subwarps, lanes: Value) -> Value:
-    """Return whether all lanes of a barrier have yielded or are blocked."""
-    states = (State.YIELDED, State.AT_BSYNC, State.AT_WARPSYNC, State.AT_BARRIER)
-    still = _masks(subwarps, states[0])
-    for state in states[1:]:
-        still = still | _masks(subwarps, state)
-    return (lanes & at.load(subwarps.warp, I32, ALIVE) & ~still) == 0
+def _moving(at: Emitter, subwarps: Subwarps) -> Value:
+    """Return the lanes that keep a barrier from being satisfied: not yielded, blocked or gone."""
+    moving = at.load(subwarps.warp, I32, ALIVE)
+    for state in (State.YIELDED, State.AT_BSYNC, State.AT_WARPSYNC, State.AT_BARRIER):
+        moving = moving & ~_masks(subwarps, state)
+    return moving
 
 
 def _clear(at: Emitter, subwarps: Subwarps, which: Value, pc: Value) -> None:
