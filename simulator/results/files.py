@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import secrets
+import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -46,7 +47,7 @@ def check_target(
 
 
 def save(path: str | os.PathLike[str], write: Callable[[Path], object]) -> None:
-    """Let `write` make a file beside `path`, then put it in its place.
+    """Let `write` make a file beside `path`, then put it in its place, with its permissions.
 
     Raises OutputError for what is not a file (a folder, a device, links that lead in a circle), and
     for whatever the operating system refuses: a full disk, a missing folder.
@@ -56,6 +57,8 @@ def save(path: str | os.PathLike[str], write: Callable[[Path], object]) -> None:
         write(temporary)
         with temporary.open("rb") as written:
             os.fsync(written.fileno())
+        if target.exists():
+            shutil.copymode(target, temporary)
         temporary.replace(target)
 
 

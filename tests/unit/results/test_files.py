@@ -33,6 +33,13 @@ def test_names_may_be_as_long_as_the_file_system_lets_them(name: str, tmp_path: 
         (tmp_path / name).unlink()
 
 
+def test_a_file_that_is_replaced_keeps_its_permissions(tmp_path: Path) -> None:
+    (tmp_path / "mine").write_bytes(b"")
+    (tmp_path / "mine").chmod(0o600)
+    save(tmp_path / "mine", lambda file: file.write_bytes(b"whole"))
+    assert (tmp_path / "mine").stat().st_mode & 0o777 == 0o600
+
+
 @pytest.mark.parametrize("function", BOTH)
 @pytest.mark.parametrize(
     ("place", "said"),
