@@ -30,6 +30,7 @@ def launched_beside(
         return [], []
     ran = {_plain(each.title) for each in reports}
     kernels = {each.partition("<")[0] for each in ran}
+    symbols = {each.relaunch().program.kernel.name for each in reports}
     found, missing = list[CompiledReport](), list[str]()
     launches = launches_in(again.build.path, again.build.options, assumed).launches
     for launch in dict.fromkeys(launches):
@@ -37,24 +38,25 @@ def launched_beside(
         if "<" not in name or name in ran or name.partition("<")[0] not in kernels:
             continue
         why = f"its values are not known: {', '.join(launch.unknown)}"
-        try:
-            report = None if launch.unknown else _replayed(reports[0], launch)
-        except SassError as error:
-            report, why = None, str(error).splitlines()[0]
-        if report is None:
-            missing.append(f"{launch.kernel} has the same lines, and was not run: {why}")
-        else:
-            found.append(report)
+        if not launch.unknown:
+            try:
+                found += _replayed(reports[0], launch, symbols)
+                continue
+            except SassError as error:
+                why = str(error).splitlines()[0]
+        missing.append(f"{launch.kernel} has the same lines, and was not run: {why}")
     return found, missing
 
 
-def _replayed(known: CompiledReport, found: FoundLaunch) -> CompiledReport:
-    """Replay a launch of the source of a report, as that was replayed."""
+def _replayed(known: CompiledReport, found: FoundLaunch, ran: set[str]) -> list[CompiledReport]:
+    """Replay a launch of the source of a report, as that was replayed; not if its kernel ran."""
     again, given = known.relaunch(), launch_of(found)
     symbols = {**given["symbols"], **again.build.symbols}
     build = replace(again.build, kernel=given["kernel"], symbols=symbols)
     cubin, source = build.load()
     built = build.built(cubin, source, lambda _: None)
+    if built.program.kernel.name in ran:
+        return []
     launch = GridRun(
         built.cubin, built.program, dim3(given["grid"], "grid"), dim3(given["block"], "block"),
         tuple(given["args"]), given["shared_bytes"], again.given["max_instructions"],
@@ -64,7 +66,7 @@ def _replayed(known: CompiledReport, found: FoundLaunch) -> CompiledReport:
     )  # fmt: skip
     report = run_blocks(launch, again.blocks, built.notes)
     rerun = replace(again, given=arguments_of(launch), notes=built.notes, build=build)
-    return replace(report, sources=again.sources, rerun=rerun)
+    return [replace(report, sources=again.sources, rerun=rerun)]
 
 
 def _plain(kernel: str) -> str:

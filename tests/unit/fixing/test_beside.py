@@ -119,3 +119,11 @@ def test_launches_of_one_kernel_are_told_apart(tmp_path: Path) -> None:
     one, other = replayed(path), replayed(path, "turn<1>")
     assert kernel_names([one, other]) == ["turn<0>", "turn<1>"]
     assert kernel_names([one, one])[0] == "turn<0> (grid 1x1x1, block 32x32x1)"
+
+
+def test_a_kernel_with_default_arguments_of_its_template_is_tried_once(tmp_path: Path) -> None:
+    path = written(tmp_path, "1")
+    head = "template <int PAD, int MORE = 0> __global__"
+    path.write_text(path.read_text().replace("template <int PAD> __global__", head))
+    reports = [replayed(path, f"turn<{pad}>") for pad in (0, 1)]
+    assert launched_beside(reports) == ([], [])
