@@ -9,7 +9,7 @@ from typing import Any
 
 from simulator.errors import CompileError, CubinError
 from simulator.sass.code.cubin import Cubin
-from simulator.sass.code.images import SOURCE, Given, load, recompiled
+from simulator.sass.code.images import Given, load, recompiled
 from simulator.sass.code.linking import linked
 from simulator.sass.code.naming import plain_path, source_text
 from simulator.sass.code.nvdisasm import SassInstruction, disassemble
@@ -83,10 +83,7 @@ class Build:
     @property
     def path(self) -> Path | None:
         """The file that was given; None for text or bytes."""
-        if isinstance(self.given, Path):
-            return self.given
-        is_file = isinstance(self.given, str) and "\n" not in self.given
-        return Path(self.given) if is_file and isinstance(self.given, str) else None
+        return self.given if isinstance(self.given, Path) else None
 
     def changed(self, text: str, name: str) -> Built:
         """Compile the source with another text, under its name.
@@ -97,8 +94,7 @@ class Build:
             raise CompileError(
                 "a cubin or PTX was given, so there is no source to change (accepted: CUDA source)"
             )
-        path = None if name == SOURCE else self.path
-        cubin = recompiled(text, path, self.arch, self.kernel, self.options)
+        cubin = recompiled(text, self.path, self.arch, self.kernel, self.options)
         return self.built(cubin, name, lambda _: None)
 
 

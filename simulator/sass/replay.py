@@ -16,7 +16,7 @@ from simulator.sass.architectures import ARCHITECTURES, Arch
 from simulator.sass.building import Build
 from simulator.sass.code.cubin import Cubin
 from simulator.sass.code.demangling import parameter_types
-from simulator.sass.code.images import SOURCE, Given
+from simulator.sass.code.images import SOURCE, Given, existing
 from simulator.sass.code.naming import source_text
 from simulator.sass.code.objects import code_of
 from simulator.sass.code.options import make_options
@@ -139,6 +139,8 @@ def replay_compiled(
         code = code_of(given, args, target)
         given, kernel, args = code.code, kernel or code.kernel, code.arguments
         options = (*code.options, *options)
+    if isinstance(given, str):
+        given = existing(given) or given
     compiler = make_options(include, define or {}, options)
     build = Build(given, target, kernel, compiler, symbols or {})
     cubin, source = build.load()
@@ -146,7 +148,7 @@ def replay_compiled(
     built = build.built(cubin, source, say)
     chosen = built.program.kernel
     if source and not parameter_types(chosen.name):
-        text = given if source == SOURCE and isinstance(given, str) else source_text(Path(source))
+        text = given if isinstance(given, str) else source_text(Path(source))
         if types := declared_types(text, chosen.name):
             check_types(args, chosen.name, types)
     size = dim3(cluster, "cluster") if cluster is not None else chosen.cluster or (1, 1, 1)
@@ -201,6 +203,6 @@ def _check_runs(cubin: Cubin, chip: Chip | None) -> None:
 
 def _with_sources(report: CompiledReport, given: Given, source: str) -> CompiledReport:
     """Return the report with the source files that it names, where they can be found."""
-    texts = {SOURCE: given} if source == SOURCE and isinstance(given, str) else {}
+    texts = {SOURCE: given} if source and isinstance(given, str) else {}
     path = None if texts or isinstance(given, bytes | bytearray) else Path(given)
     return replace(report, sources=source_lines(report.instructions["file"], path, texts))

@@ -12,7 +12,6 @@ from typing import Any, Literal, get_args
 from simulator.errors import CompileError, LaunchError
 from simulator.law.chips import Chip
 from simulator.sass.building import Build
-from simulator.sass.code.images import SOURCE
 from simulator.sass.code.naming import source_text
 from simulator.sass.lift.program import Program
 from simulator.sass.report import CompiledReport
@@ -93,7 +92,7 @@ class Relaunch:
         """Return the text of the source that was compiled; None where none was, or it is gone."""
         if self.source is None:
             return None
-        if self.source == SOURCE and isinstance(self.build.given, str):
+        if isinstance(self.build.given, str):
             return self.build.given
         try:
             return source_text(Path(self.source))

@@ -19,7 +19,7 @@ from simulator.sass.code.nvdisasm import tool
 from simulator.sass.code.options import CompilerOptions, from_database
 from simulator.sass.code.ptx import assemble, is_ptx
 
-__all__ = ["SOURCE", "Given", "is_device_code", "load", "recompiled"]
+__all__ = ["SOURCE", "Given", "existing", "is_device_code", "load", "recompiled"]
 
 SOURCE = "source.cu"
 """What CUDA source is called that was given as text."""
@@ -48,7 +48,7 @@ def load(
         return _from_bytes(bytes(given), "the bytes given", arch, kernel, options), ""
     if isinstance(given, Path):
         path = given
-    elif (found := _existing(given)) is not None:
+    elif (found := existing(given)) is not None:
         path = found
     else:
         if not re.search(r"[{;\n]", given):
@@ -113,7 +113,8 @@ def _check_regular(path: Path) -> None:
         )
 
 
-def _existing(text: str) -> Path | None:
+def existing(text: str) -> Path | None:
+    """Return the file that a text names; None where it names none, as source does."""
     try:
         return (
             Path(text) if len(text) < 4096 and "\n" not in text and Path(text).is_file() else None

@@ -188,3 +188,11 @@ def test_a_change_that_loses_little_of_what_was_predicted_is_left() -> None:
         "t[32][33]: once compiled, k goes from 992 to 0 bank conflicts; 10,000 fewer were"
         " predicted",
     )
+
+
+def test_a_file_may_be_named_as_source_without_a_file_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "source.cu").write_text(HEAD + BODY)
+    monkeypatch.chdir(tmp_path)
+    assert changed(patch_of([replayed("source.cu")])) == ["__shared__ float t[32][33];"]
