@@ -166,7 +166,7 @@ def _show_diff(reports: Sequence[CompiledReport], options: dict[str, Any]) -> in
     for said in patch.instead:
         click.echo(f"bankwise: {said}", err=True)
     _warn(missing)
-    click.echo(patch.diff, nl=False)
+    click.echo(patch.diff.encode(errors="surrogateescape"), nl=False)
     if not patch.diff:
         conflicts = sum(each.bank_conflicts for each in reports)
         why = f", and {conflicts:,} bank conflicts are left" if conflicts else ""
@@ -179,7 +179,6 @@ def _show_diff(reports: Sequence[CompiledReport], options: dict[str, Any]) -> in
             err=True,
         )
     if options["write"]:
-        text = patch.after
-        save(patch.file, lambda path: Path(path).write_text(text))
+        save(patch.file, lambda path: Path(path).write_bytes(patch.after))
         click.echo(f"Wrote {click.format_filename(patch.file)}", err=True)
     return 0

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
+from codecs import BOM_UTF8
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import product
@@ -11,9 +13,10 @@ from simulator.fixing.declared import Declared
 from simulator.fixing.fix import Fix
 from simulator.fixing.layouts import Candidate
 from simulator.fixing.said import flat_index, grown_size, padded_size, subscripts
+from simulator.sass.code.naming import encoding_of
 from simulator.sass.code.preprocessor import directives, macros, plain
 
-__all__ = ["Edit", "applied", "edits_of", "kernels_with", "lines_of", "overlap"]
+__all__ = ["Edit", "applied", "applied_to_file", "edits_of", "kernels_with", "lines_of", "overlap"]
 
 _CHANGES = re.compile(r"\+\+|--|(?<![=!<>])=(?!=)|\w\s*\(")
 _KERNEL = re.compile(r"\b__global__\b[^;{}]*?(\w+)\s*\([^;{}]*\)\s*\{")
@@ -34,6 +37,23 @@ def applied(text: str, edits: set[Edit]) -> str:
     for edit in sorted(edits, reverse=True):
         text = text[: edit.start] + edit.text + text[edit.end :]
     return text
+
+
+def applied_to_file(data: bytes, edits: set[Edit]) -> bytes:
+    r"""Return a source file with edits of its text; its encoding and its line ends stay.
+
+    >>> applied_to_file(b"\xef\xbb\xbfa\r\nb", {Edit(2, 3, "c\nd")})
+    b'\xef\xbb\xbfa\r\nc\r\nd'
+    """
+    body = data.removeprefix(BOM_UTF8)
+    encoding = encoding_of(body)
+    text = body.decode(encoding)
+    ends = [found.start() - number for number, found in enumerate(re.finditer("\r\n", text))]
+    moved = set[Edit]()
+    for edit in edits:
+        start, end = (place + bisect_left(ends, place) for place in (edit.start, edit.end))
+        moved.add(Edit(start, end, edit.text.replace("\n", "\r\n") if ends else edit.text))
+    return data[: len(data) - len(body)] + applied(text, moved).encode(encoding)
 
 
 def overlap(some: set[Edit], others: set[Edit]) -> bool:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import difflib
+import os
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from simulator.errors import SassError
 from simulator.fixing.beside import OTHER_OUTPUTS, does_not_run, kernel_names, worse
-from simulator.fixing.edits import Edit, applied, edits_of, kernels_with, overlap
+from simulator.fixing.edits import Edit, applied, applied_to_file, edits_of, kernels_with, overlap
 from simulator.fixing.fix import Fix
 from simulator.results.tables import equal
 from simulator.sass.report import CompiledReport
@@ -21,9 +24,9 @@ class Patch:
     """A changed source, which was compiled and replayed."""
 
     file: str
-    before: str
-    after: str
-    """The changed text."""
+    before: bytes
+    after: bytes
+    """The changed source."""
     reports: tuple[CompiledReport, ...]
     """The replays of the changed source; none where nothing was changed."""
     fixes: tuple[Fix, ...]
@@ -35,14 +38,16 @@ class Patch:
 
     @property
     def diff(self) -> str:
-        """The change as a unified diff; empty where there is none."""
-        before, after = (
-            self.file if self.file.startswith("/") else f"{side}/{self.file}" for side in "ab"
-        )
-        pieces = difflib.unified_diff(
-            self.before.splitlines(keepends=True), self.after.splitlines(keepends=True),
-            before, after,
-        )  # fmt: skip
+        """The change as a unified diff; empty where there is none.
+
+        Bytes that are not UTF-8 are surrogates in it, as in what `os.fsdecode` returns.
+        """
+        if self.before == self.after:
+            return ""
+        name = os.path.relpath(self.file)
+        name = self.file if name.startswith("..") else name
+        before, after = (name if name.startswith("/") else f"{side}/{name}" for side in "ab")
+        pieces = difflib.unified_diff(_lines(self.before), _lines(self.after), before, after)
         end = "\n\\ No newline at end of file\n"
         return "".join(each if each.endswith("\n") else each + end for each in pieces)
 
@@ -62,15 +67,18 @@ def patch_of(reports: Sequence[CompiledReport], fixes: Sequence[Fix] | None = No
     name, text = again.source or "", again.text()
     if text is None:
         why = "no source was compiled: the machine code was given (accepted: CUDA source)"
-        return Patch(name, "", "", (), (), (why,))
+        return Patch(name, b"", b"", (), (), (why,))
     work = _Writing(name, text, list(reports))
     for place, report in enumerate(reports[: 1 if fixes is not None else None]):
         for fix in report.fixes(reports) if fixes is None else fixes:
             work.take(fix, place)
-    after = applied(text, work.edits)
+    before, after = text.encode(), applied(text, work.edits).encode()
+    if again.build.path is not None:
+        before = Path(name).read_bytes()
+        after = applied_to_file(before, work.edits)
     known = tuple(work.known) if work.edits else ()
     left, instead = (tuple(dict.fromkeys(each)) for each in (work.left, work.instead))
-    return Patch(name, text, after, known, tuple(work.kept), left, instead)
+    return Patch(name, before, after, known, tuple(work.kept), left, instead)
 
 
 class _Writing:
@@ -116,7 +124,7 @@ class _Writing:
         """Return all changes with those of a fix, and the reports then; or what is in its way."""
         declared = fix.target.declared if fix.target else None
         if declared is not None and declared.file != self.name:
-            return f"{fix.array} is declared in {declared.file}, not in {self.name}"
+            return f"{fix.array} is declared in {declared.file}; write {fix.written}"
         found = edits_of(fix, self.text)
         if isinstance(found, str) or declared is None:
             return str(found)
@@ -150,6 +158,11 @@ class _Writing:
                 return f"once compiled, {self.kernels[number]} {why}"
             found.append(made)
         return found
+
+
+def _lines(data: bytes) -> list[str]:
+    """Return lines with their ends: a form feed, say, ends none."""
+    return re.findall(r".*\n|.+", data.decode(errors="surrogateescape"))
 
 
 def _conflicts(reports: Sequence[CompiledReport]) -> int:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from simulator.errors import CompileError
 
-__all__ = ["check_length", "decoded", "plain_path", "source_text"]
+__all__ = ["check_length", "decoded", "encoding_of", "plain_path", "source_text"]
 
 _LONGEST = 1 << 22  # characters of source
 # PTX writes a file's name between quotes, unescaped, and listings write other bytes in octal.
@@ -40,10 +40,16 @@ def decoded(data: bytes) -> str:
     ('é', 'é')
     """
     data = data.removeprefix(BOM_UTF8)
+    return data.decode(encoding_of(data))
+
+
+def encoding_of(data: bytes) -> str:
+    """Return how a source's text is encoded: as UTF-8, else as Latin-1."""
     try:
-        return data.decode()
+        data.decode()
     except UnicodeDecodeError:
-        return data.decode("latin-1")
+        return "latin-1"
+    return "utf-8"
 
 
 def source_text(path: Path) -> str:

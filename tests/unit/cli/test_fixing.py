@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -86,6 +87,31 @@ def test_write_changes_the_file_and_then_there_is_nothing_left(source: Path) -> 
     again = run(source, "--fix-diff", "--write")
     assert again.stdout == ""
     assert "nothing was changed in the source" in again.stderr
+
+
+@pytest.mark.parametrize(
+    ("head", "ends"),
+    [
+        ("// Zeile\x0cü\u2028\n".encode(), b"\n"),
+        ("\ufeff// ü\n".encode(), b"\r\n"),
+        (b"// \xfc\n", b"\n"),
+        (b"// two\r\n\n", b"\n"),
+    ],
+    ids=["marks that end no line", "as Windows has it", "Latin-1", "both line ends"],
+)
+def test_a_diff_applies_whatever_encoding_and_line_ends_a_file_has(
+    source: Path, head: bytes, ends: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = (head + SOURCE.encode()).replace(b"\n", ends).replace(b"\r\r", b"\r")
+    source.write_bytes(text)
+    monkeypatch.chdir(source.parent)
+    diff = run(source, "--fix-diff").stdout_bytes
+    subprocess.run(["git", "apply", "-"], input=diff, check=True, cwd=source.parent)
+    fixed = text.replace(b"tile[N][N];", b"tile[N][N + 1];")
+    assert source.read_bytes() == fixed
+    source.write_bytes(text)
+    assert run("turn.cu", "--fix-diff", "--write").stdout_bytes == diff
+    assert source.read_bytes() == fixed
 
 
 @pytest.mark.parametrize(
