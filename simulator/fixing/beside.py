@@ -10,8 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from simulator.errors import SassError
-from simulator.fixing.declared import Declared
-from simulator.fixing.edits import lines_of
+from simulator.fixing.declared import Declared, lines_of
 from simulator.fixing.fix import Fix
 from simulator.results.tables import equal
 from simulator.sass.report import CompiledReport

@@ -13,7 +13,10 @@ from simulator.sass.code.evaluation import Evaluator
 from simulator.sass.code.nvdisasm import SassInstruction
 from simulator.sass.code.preprocessor import directives, macros, plain
 
-__all__ = ["Declared", "declarations", "is_subscripted", "line_of", "resolved"]
+__all__ = [
+    "Declared", "declarations", "is_subscripted", "line_of", "lines_of", "named", "resolved",
+    "scope_of",
+]  # fmt: skip
 
 _SHARED = re.compile(r"\b__shared__\b")
 _ALIGNED = re.compile(r"\b(?:__align__|alignas|__attribute__)\s*\((?:[^()]|\([^()]*\))*\)")
@@ -86,9 +89,35 @@ def line_of(code: SassInstruction, sources: Mapping[str, tuple[str, ...]]) -> st
     return plain(lines[line - 1]) if 0 < line <= len(lines) else ""
 
 
+def named(text: str, name: str) -> Iterator[re.Match[str]]:
+    """Yield where a text names an array: not a member of that name, as in `p->t` or `s.t`."""
+    for found in re.finditer(rf"(->\s*|\.\s*)?\b{re.escape(name)}\b", text):
+        if found[1] is None:
+            yield found
+
+
 def is_subscripted(line: str, name: str) -> bool:
     """Whether a line has an array's name with a subscript."""
-    return re.search(rf"(?<![\w.>]){re.escape(name)}\s*\[", line) is not None
+    return any(re.match(r"\s*\[", line[found.end() :]) for found in named(line, name))
+
+
+def scope_of(bare: str, place: int) -> tuple[int, int]:
+    """Return the innermost braces around a place."""
+    depth, start = 0, place
+    while start > 0 and depth >= 0:
+        start -= 1
+        depth += {"}": 1, "{": -1}.get(bare[start], 0)
+    depth, end = 1, start + 1
+    while depth and end < len(bare):
+        depth += {"{": 1, "}": -1}.get(bare[end], 0)
+        end += 1
+    return start, end
+
+
+def lines_of(declared: Declared, text: str) -> range:
+    """Return the lines in which an array can be named: those of the braces around it, or all."""
+    start, end = scope_of(plain(text), declared.start)
+    return range(text.count("\n", 0, start) + 1, text.count("\n", 0, end) + 2)
 
 
 def _of_file(file: str, text: str) -> Iterator[Declared]:

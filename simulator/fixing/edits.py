@@ -5,21 +5,30 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from codecs import BOM_UTF8
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import product
 
-from simulator.fixing.declared import Declared
+from layouts.c_text import operand
+from simulator.fixing.declared import Declared, named, scope_of
 from simulator.fixing.fix import Fix
 from simulator.fixing.layouts import Candidate
 from simulator.fixing.said import flat_index, grown_size, padded_size, subscripts
 from simulator.sass.code.naming import encoding_of
-from simulator.sass.code.preprocessor import directives, macros, plain
+from simulator.sass.code.preprocessor import Macro, directives, macros, plain
 
-__all__ = ["Edit", "applied", "applied_to_file", "edits_of", "kernels_with", "lines_of", "overlap"]
+__all__ = ["Edit", "applied", "applied_to_file", "edits_of", "kernels_with", "overlap"]
 
-_CHANGES = re.compile(r"\+\+|--|(?<![=!<>])=(?!=)|\w\s*\(")
-_KERNEL = re.compile(r"\b__global__\b[^;{}]*?(\w+)\s*\([^;{}]*\)\s*\{")
+_CHANGES = re.compile(r"\+\+|--|(?<![=!<>])=(?!=)|<<=|>>=")
+_PURE = {"min", "max", "abs", "int", "unsigned", "size_t", "sizeof"}
+_KERNEL = re.compile(
+    r"\b__global__\b[^;{}]*?(\w+)\s*\((?:[^(){};]|\((?:[^(){};]|\([^(){};]*\))*\))*\)\s*\{"
+)
+_ATTRIBUTE = re.compile(r"\b(?:__\w+__|alignas)\s*\([^()]*\)")
+_DECLARES = re.compile(
+    r"\s*(?:(?!(?:return|else|do|case|throw|goto|delete|new|sizeof|and|or|xor|not)\b)"
+    r"[A-Za-z_]\w*(?:::\w+)*\s+)+(?:\w[^()]*,\s*)?"
+)
 _ZERO = re.compile(r"0+[uUlL]*")
 
 
@@ -70,12 +79,11 @@ def edits_of(fix: Fix, text: str) -> tuple[Edit, ...] | str:
     if candidate is not None and candidate.mode is not None:
         return f"{fix.array}: its tensor map is made on the host; write {fix.written}"
     if array is None or candidate is None or declared is None:
-        return f"{fix.array}: its declaration is not known"
+        return f"{fix.array}: its declaration is not known; write {fix.written}"
     if declared.is_dynamic:
         more = max(candidate.bytes - array.bytes, 0)
-        index = fix.written.partition(" in ")[0]
         launch = f" and launch with {more:,} bytes more" if more else ""
-        return f"{fix.array}: its size is in the launch; write {index}{launch}"
+        return f"{fix.array}: its size is in the launch; write {fix.written}{launch}"
     if not declared.dims:
         return f"{fix.array}: its sizes are those of {declared.owner}; write {fix.written}"
     if declared.element != candidate.element and (candidate.tile.xors or len(declared.dims) == 1):
@@ -105,23 +113,16 @@ def edits_of(fix: Fix, text: str) -> tuple[Edit, ...] | str:
 def kernels_with(declared: Declared, text: str) -> tuple[str, ...]:
     """Return the kernels that have an array's name, of one that is declared outside of all."""
     bare = plain(text)
-    start, _ = _scope(bare, declared.start)
+    start, _ = scope_of(bare, declared.start)
     if bare[start : start + 1] == "{" and not re.search(
         r"\b(?:namespace\b[\s\w:]*|extern\s*)$", bare[:start]
     ):
         return ()
-    name = re.compile(rf"(?<![\w.>]){re.escape(declared.name)}\b")
     return tuple(
         each[1]
         for each in _KERNEL.finditer(bare)
-        if name.search(bare[each.end() : _scope(bare, each.end())[1]])
+        if any(named(bare[each.end() : scope_of(bare, each.end())[1]], declared.name))
     )
-
-
-def lines_of(declared: Declared, text: str) -> range:
-    """Return the lines in which an array can be named: those of the braces around it, or all."""
-    start, end = _scope(plain(text), declared.start)
-    return range(text.count("\n", 0, start) + 1, text.count("\n", 0, end) + 2)
 
 
 def _pitch(declared: Declared) -> int:
@@ -131,40 +132,84 @@ def _pitch(declared: Declared) -> int:
 def _moved(declared: Declared, fix: Fix, candidate: Candidate, text: str) -> list[Edit] | str:
     """Change each subscript of an array, within the function that declares it."""
     own = declared.owner.removeprefix("the macro ")
-    name = re.compile(rf"(?<![\w.>]){re.escape(declared.name)}\b")
-    for macro in macros(directives(text)).values():
+    known = macros(directives(text))
+    for macro in known.values():
         if declared.name in (macro.parameters or ()) or macro.name == own:
             continue
-        if name.search(macro.body):
+        if any(named(macro.body, declared.name)):
             return f"{fix.array}: the macro {macro.name} has its name; write {fix.written}"
-    bare = plain(text)
-    start, end = _scope(bare, declared.start)
-    edits: list[Edit] = []
-    at_origin = False
-    for found in name.finditer(bare[start:end]):
-        at = start + found.end()
-        if start + found.start() == declared.start or _in_macro(bare, declared, at):
-            continue
-        parts = list(_subscripts(bare, at))
-        if len(parts) != len(declared.dims):
-            line = bare.count("\n", 0, at) + 1
-            return (
-                f"{fix.array}: line {line} uses it without all its subscripts; write {fix.written}"
-            )
-        said = [text[a:b].strip() for a, b in parts]
-        if any(_CHANGES.search(plain(each)) for each in said):
-            line = bare.count("\n", 0, at) + 1
-            return f"{fix.array}: a subscript of line {line} does more than name a place"
+    uses = _uses(declared, text, known)
+    if isinstance(uses, str):
+        return f"{fix.array}: {uses}; write {fix.written}"
+    edits = set[Edit]()
+    for parts in reversed(uses):  # one may stand in a subscript of another
+        said = [_subscript(text, part, edits, known) for part in parts]
         if all(_ZERO.fullmatch(each) for each in said):  # the first element stays
-            at_origin = True
             continue
         mixed = _mixed(declared, candidate, said)
         if mixed is None:
             return f"{fix.array}: its swizzle leaves the last subscript; write {fix.written}"
-        edits.append(Edit(*parts[-1], mixed))
-    if edits or at_origin:
-        return edits
+        whole = Edit(*parts[-1], mixed)
+        edits = {each for each in edits if not overlap({each}, {whole})} | {whole}
+    if uses:
+        return sorted(edits)
     return f"{fix.array}: the function that declares it has no subscript of it"
+
+
+def _uses(
+    declared: Declared, text: str, known: Mapping[str, Macro]
+) -> list[list[tuple[int, int]]] | str:
+    """Return the places of an array's subscripts, use by use; or what is in the way of a change."""
+    bare, pure, found = plain(text), _pure(known), []
+    start, end = scope_of(bare, declared.start)
+    for name in named(bare[start:end], declared.name):
+        at = start + name.end()
+        if start + name.start() == declared.start or _in_macro(bare, declared, at):
+            continue
+        line = bare.count("\n", 0, at) + 1
+        if _is_declared(bare[: start + name.start()]):
+            return f"line {line} declares another {declared.name}"
+        parts = list(_subscripts(bare, at))
+        if len(parts) != len(declared.dims):
+            return f"line {line} uses it without all its subscripts"
+        if not all(_names_a_place(bare[a:b], known, pure) for a, b in parts):
+            return f"a subscript of line {line} does more than name a place"
+        if any("//" in text[a:b] for a, b in parts):
+            return f"a subscript of line {line} has a comment"
+        found.append(parts)
+    return found
+
+
+def _subscript(
+    text: str, part: tuple[int, int], edits: set[Edit], known: Mapping[str, Macro]
+) -> str:
+    """Return a subscript with the edits within it, in parentheses where a macro stands for more."""
+    start, end = part
+    inside = {each for each in edits if overlap({each}, {Edit(start, end, "")})}
+    moved = {Edit(each.start - start, each.end - start, each.text) for each in inside}
+    said = applied(text[start:end], moved).strip()
+    is_more = said in known and operand(known[said].body) != known[said].body
+    return f"({said})" if is_more else said
+
+
+def _is_declared(before: str) -> bool:
+    """Whether a name is declared: a type stands before it, and perhaps other names of that type."""
+    head = before[max(map(before.rfind, ";{}")) + 1 :]
+    return _DECLARES.fullmatch(_ATTRIBUTE.sub(" ", head).rpartition("(")[2]) is not None
+
+
+def _pure(known: Mapping[str, Macro]) -> set[str]:
+    """Return what may be called twice: macros that only name a place, and a few functions."""
+    found = set(_PURE)
+    for _ in range(2):  # a macro may use one that stands behind it
+        found |= {each.name for each in known.values() if _names_a_place(each.body, known, found)}
+    return found
+
+
+def _names_a_place(said: str, known: Mapping[str, Macro], pure: set[str]) -> bool:
+    """Whether a text changes nothing, and calls nothing that might."""
+    called = set(re.findall(r"(\w+)\s*\(", said)) | (set(re.findall(r"\w+", said)) & known.keys())
+    return _CHANGES.search(said) is None and called <= pure
 
 
 def _in_macro(bare: str, declared: Declared, at: int) -> bool:
@@ -190,16 +235,3 @@ def _subscripts(bare: str, at: int) -> Iterator[tuple[int, int]]:
             place += 1
         yield opened.end(), place - 1
         at = place
-
-
-def _scope(bare: str, place: int) -> tuple[int, int]:
-    """Return the innermost braces around a place."""
-    depth, start = 0, place
-    while start > 0 and depth >= 0:
-        start -= 1
-        depth += {"}": 1, "{": -1}.get(bare[start], 0)
-    depth, end = 1, start + 1
-    while depth and end < len(bare):
-        depth += {"{": 1, "}": -1}.get(bare[end], 0)
-        end += 1
-    return start, end

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -19,6 +20,10 @@ if TYPE_CHECKING:
     from simulator.timing.kernel_time import KernelTime
 
 __all__ = ["Fix", "SharedUse"]
+
+_TEXT = re.compile(
+    r"(.*?)((?: in \w+\[.*?\])?)((?:(?: \(|, )\w+ counted in \d+ bytes\)?)?)\Z", re.DOTALL
+)
 
 
 @dataclass(frozen=True)
@@ -154,8 +159,8 @@ class Fix(Result):
     @property
     def written(self) -> str:
         """What to write, and for which accesses: `tile[row][col ^ row] for each tile[row][col]`."""
-        access, grows, declared = self.text.partition(" in ")
-        return f"{access} for each {self.place}{grows}{declared}" if self.place else self.text
+        access, declared, counted = _parts(self.text)
+        return f"{access} for each {self.place}{declared}{counted}" if self.place else self.text
 
     @property
     def sentences(self) -> tuple[str, ...]:
@@ -232,14 +237,23 @@ class Fix(Result):
             return [f"Give the launch {more:,} bytes more of dynamic shared memory."]
         if self.target.declared is None:
             return [f"The array must be declared with {self.bytes_after:,} bytes."]
-        _, grows, declared = self.text.partition(" in ")
-        declared = declared.split(" (")[0]
-        return [f"Declare {declared}, because the index reaches further."] if grows else []
+        declared = _parts(self.text)[1].removeprefix(" in ")
+        return [f"Declare {declared}, because the index reaches further."] if declared else []
 
     def table(self) -> Table:
         """Return a row for each source line and instruction that accesses the array."""
         title, *text = self.sentences
         return Table(self.rows(), self.summary(), sums=(), title=title, text=text)
+
+
+def _parts(text: str) -> tuple[str, str, str]:
+    """Return what to write, the declaration that it needs, and what its index counts.
+
+    >>> _parts("s[index + index / 32] in s[264] (index counted in 8 bytes)")
+    ('s[index + index / 32]', ' in s[264]', ' (index counted in 8 bytes)')
+    """
+    found = _TEXT.match(text)
+    return (found[1], found[2], found[3]) if found else (text, "", "")
 
 
 def _predicted(before: KernelTime, after: KernelTime) -> str:

@@ -37,7 +37,7 @@ def written(text: str, tile: Tile, kind: Kind) -> str:
     """The changed text; else why it is left."""
     declared, bytes_ = known(text), np.arange(SIZE)
     rows = np.zeros(0, np.int64)
-    array = SharedArray("t", (0,), SIZE, declared, True, rows, (), ())
+    array = SharedArray("t", (0,), SIZE, declared, not declared.is_dynamic, rows, (), ())
     table = tile.offset(bytes_ // 4) * 4 + bytes_ % 4
     candidate = Candidate(kind, tile, 4, table, 128)
     text_, place = text_of(array, candidate), place_of(array, candidate)
@@ -115,6 +115,10 @@ LEFT = {
     "t[y][x++] = 1;": "does more than name a place",
     "t[y][f(x)] = 1;": "does more than name a place",
     "float *p = t[y]; p[x] = 1;": "uses it without all its subscripts",
+    "t[y][x <<= 1] = 1;": "does more than name a place",
+    "t[y][x // column\n] = 1;": "a subscript of line 5 has a comment",
+    "{ float t[2][4]; t[0][1] = 1; }": "line 5 declares another t",
+    "{ unsigned r = 1, t[2][4]; t[0][1] = r; }": "line 5 declares another t",
 }
 
 
@@ -122,6 +126,24 @@ LEFT = {
 def test_what_an_index_cannot_be_written_into_is_left(use: str) -> None:
     text = kernel("__shared__ float t[32][32];", f"{USE}\n{use}")
     assert LEFT[use] in written(text, XOR, "swizzle")
+
+
+USED = {
+    # A comparison may stand before a name; a member of that name is another.
+    "r = 1>t[y][x] ? p->t[y][x] : s . t[y][x];": "r = 1>t[y][x ^ y] ? p->t[y][x] : s . t[y][x];",
+    "return t[y][x];": "return t[y][x ^ y];",
+    "r = t[y][t[x][0] & 31];": "r = t[y][(t[x][x] & 31) ^ y];",
+    "r = t[t[x][y]][x];": "r = t[t[x][y ^ x]][x ^ (t[x][y ^ x])];",
+    "r = t[ROW][COL(y)];": "r = t[ROW][(COL(y)) ^ (ROW)];",
+    "r = t[y][min(x, 31)];": "r = t[y][(min(x, 31)) ^ y];",
+}
+
+
+@pytest.mark.parametrize("use", USED)
+def test_an_index_is_written_wherever_the_array_is_used(use: str) -> None:
+    head = "#define ROW x ? y : 0\n#define COL(i) (i + 1)\n"
+    text = kernel("__shared__ float t[32][32];", use, head)
+    assert written(text, XOR, "swizzle") == text.replace(use, USED[use])
 
 
 def test_a_macro_that_has_the_name_hides_subscripts() -> None:
@@ -148,7 +170,12 @@ def test_an_array_of_other_rows_or_parts_is_left() -> None:
         "t: its size is in the launch; write t[index + index / 32] for each t[index] and launch"
         " with 128 bytes more"
     )
-    assert written(dynamic, PAD, "pad").startswith(said)
+    assert written(dynamic, PAD, "pad") == said
+    pairs = kernel("extern __shared__ float2 t[];", "t[x].x = a[x];")
+    assert written(pairs, XOR, "swizzle") == (
+        "t: its size is in the launch; write t[index ^ (index >> 5)] for each t[index] (index"
+        " counted in 4 bytes)"
+    )
 
 
 def test_kernels_that_share_an_array_are_known() -> None:
@@ -159,3 +186,5 @@ def test_kernels_that_share_an_array_are_known() -> None:
     assert kernels_with(known(inside), inside) == ("k",)
     own = kernel("__shared__ float t[32][32];") + other
     assert kernels_with(known(own), own) == ()
+    bounded = above + one.replace("void k", "void __launch_bounds__(32 * (2 + 2)) k")
+    assert kernels_with(known(bounded), bounded) == ("k",)
