@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from simulator.fixing.declared import Declared, declarations, resolved
+from simulator.fixing.declared import Declared, declarations, lines_of, resolved
 from simulator.law.masks import active_table
 from simulator.sass.code.cubin import Cubin
 from simulator.sass.code.preprocessor import plain
@@ -181,12 +181,23 @@ class _Finder:
         whole = [each for each in fitting if each.bytes is not None]
         exact = [each for each in whole if each.bytes == array.size]
         chosen = exact or [each for each in fitting if each not in whole or each.in_union]
-        if len(chosen) > 1:  # several kernels have one of that name: the nearest above its accesses
-            rows = self.is_real & (self.places.min(axis=1) >= start)
-            lines = [line for _, line in self._lines(np.flatnonzero(rows)) if line]
-            before = [each for each in chosen if lines and each.line <= min(lines)]
-            chosen = before[-1:] or chosen[:1]
+        if len(chosen) > 1:  # several kernels have one of that name: that of its accesses' braces
+            last = self.places.max(axis=1)
+            rows = self.is_real & (last >= start) & (last < start + array.size)
+            lines = self._lines(np.flatnonzero(rows))
+            chosen = [each for each in chosen if self._is_around(each, lines)] or chosen
+            above = [
+                each
+                for each in chosen
+                if any(file == each.file and line >= each.line for file, line in lines)
+            ]
+            chosen = above[-1:] or chosen[:1]
         return chosen[0] if chosen else None
+
+    def _is_around(self, declared: Declared, lines: Sequence[tuple[str, int]]) -> bool:
+        """Whether one of some lines is where an array can be named."""
+        found = lines_of(declared, "\n".join(self.sources[declared.file]))
+        return any(file == declared.file and line in found for file, line in lines)
 
     def _lines(self, rows: NDArray[np.int64]) -> list[tuple[str, int]]:
         numbers = np.unique(self.touched.sites[rows])

@@ -31,3 +31,33 @@ def test_arrays_that_one_access_reaches_are_refused_by_name() -> None:
     assert (fix.array, fix.text, fix.proved) == ("a and b", "", False)
     assert fix.why.startswith("Not searched: one access reaches several of them (line 10)")
     assert fix.before.bank_conflicts == report.totals()["all"]["bank_conflicts"]
+
+
+HELPED = """template <int W> __device__ float sum(float (&t)[32][W], int r, int c) {
+    const float s = t[r][c];
+    return s * 2 + t[r][c ^ 1];
+}
+__global__ void one(const float *in, float *out) {
+    __shared__ float t[32][32];
+    t[threadIdx.y][threadIdx.x] = in[threadIdx.x];
+    __syncthreads();
+    out[threadIdx.y] = sum(t, threadIdx.y, threadIdx.x);
+}
+__global__ void two(const float *in, float *out) {
+    __shared__ float t[32][32];
+    const int x = threadIdx.x, y = threadIdx.y;
+    t[y][x] = in[y * 32 + x];
+    __syncthreads();
+    out[y * 32 + x] = sum(t, x, y);
+}"""
+
+
+def test_of_several_arrays_of_a_name_that_around_the_accesses_is_meant() -> None:
+    # A helper above both reads it, too: the nearest declaration above its accesses is none.
+    given = [np.arange(1024, dtype=np.float32), np.zeros(1024, np.float32)]
+    report = replay_compiled(HELPED, kernel="two", grid=1, block=(32, 32), args=given)
+    (fix,) = report.fixes()
+    assert fix.target is not None
+    assert fix.target.declared is not None
+    assert (fix.text, fix.target.declared.line) == ("t[32][33]", 12)
+    assert fix.compiled is not None
