@@ -235,7 +235,7 @@ class Fix(Result):
             return []
         if not self.target.is_static:
             return [f"Give the launch {more:,} bytes more of dynamic shared memory."]
-        if self.target.declared is None:
+        if self.target.declared is None or self.target.declared.element is None:
             return [f"The array must be declared with {self.bytes_after:,} bytes."]
         declared = _parts(self.text)[1].removeprefix(" in ")
         return [f"Declare {declared}, because the index reaches further."] if declared else []

@@ -44,7 +44,8 @@ def text_of(array: SharedArray, candidate: Candidate, source: str = "") -> str:
     name = _name(array)
     unit = _unit(array, candidate)
     known = declared is not None and declared.element is not None
-    plain = unit == candidate.element if known else candidate.natural
+    is_record = array.is_static and declared is not None and not declared.dims
+    plain = unit == candidate.element if known else candidate.natural and not is_record
     (index,) = subscript_names(1, source)
     counted = "" if plain else f" ({index} counted in {candidate.element} bytes)"
     grown = ""

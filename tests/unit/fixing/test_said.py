@@ -164,6 +164,16 @@ def test_wider_elements_and_many_subscripts_are_said_flat(
     assert text_of(array, candidate_of("swizzle", tile, element, array.size)) == text
 
 
+def test_an_index_of_a_structure_says_what_it_counts() -> None:
+    array = array_of((1024,), 4)
+    assert array.declared is not None
+    record = replace(array.declared, type="Tiles", dims=(), sizes=(), element=None)
+    array = replace(array, declared=record)
+    candidate = candidate_of("pad", Tile(32, 32, 1), 4, array.size)
+    said = "t[index + index / 32] (index counted in 4 bytes)"
+    assert text_of(array, candidate) == said
+
+
 def test_an_array_of_an_unknown_type_grows_by_as_many_elements_as_bytes() -> None:
     declared = Declared("k.cu", 1, "T", "t", ("8", "32"), (), None, (8, 32))
     assert grown_size(declared, 4) == "36"
