@@ -182,4 +182,7 @@ def padded_size(array: SharedArray, candidate: Candidate) -> str | None:
 def grown_size(declared: Declared, more: int) -> str:
     """Return an array's last size in the source's words, with so many bytes more."""
     text, elements = declared.dims[-1], -(-more // (declared.element or 1))
-    return str(int(text) + elements) if re.fullmatch(r"\d+", text) else f"{text} + {elements}"
+    if re.fullmatch(r"\d+", text):
+        return str(int(text) + elements)
+    binds = re.fullmatch(r"[\w\s:.()+*/%-]+", text)  # no operator that + goes before
+    return f"{text if binds else f'({text})'} + {elements}"

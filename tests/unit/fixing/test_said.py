@@ -164,6 +164,20 @@ def test_wider_elements_and_many_subscripts_are_said_flat(
     assert text_of(array, candidate_of("swizzle", tile, element, array.size)) == text
 
 
+@pytest.mark.parametrize(
+    ("size", "grown"),
+    [
+        ("1 << 5", "(1 << 5) + 1"),
+        ("WIDE ? 32 : 16", "(WIDE ? 32 : 16) + 1"),
+        ("2 * Shape::N", "2 * Shape::N + 1"),
+        ("32", "33"),
+    ],
+)
+def test_a_size_grows_by_what_is_said(size: str, grown: str) -> None:
+    declared = Declared("k.cu", 1, "float", "t", ("32", size), (), 4, (32, 32))
+    assert grown_size(declared, 4) == grown
+
+
 def test_an_index_of_a_structure_says_what_it_counts() -> None:
     array = array_of((1024,), 4)
     assert array.declared is not None
