@@ -185,6 +185,8 @@ def drawn(table: Table, *, markdown: bool = False, color: bool = False) -> tuple
     from tabulate import tabulate
 
     names, cells, left_out = _cells(table, all_rows=markdown, color=color)
+    if markdown:
+        cells = [[_in_a_cell(each) for each in row] for row in cells]
     drawn = tabulate(
         cells,
         [_painted(heading(name), _BOLD, color) for name in names],
@@ -275,6 +277,11 @@ def _cell(name: str, value: Any, color: bool) -> Any:
     if name == "file" and isinstance(value, str):
         return _tame(_base(value))
     return _tame(value) if isinstance(value, str) else value
+
+
+def _in_a_cell(value: Any) -> Any:
+    """Return a cell's text as Markdown takes it: a bar would end the cell."""
+    return value.replace("|", "\\|") if isinstance(value, str) else value
 
 
 def _tame(text: str) -> str:

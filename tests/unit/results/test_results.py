@@ -201,3 +201,10 @@ def test_wide_figures_beside_a_source_line_do_not_touch() -> None:
     width = len(first.partition("first")[0])
     assert third.index("third") == width
     assert first.index(" 17,751,924,736") == heading.index("wavefronts") + len("wavefronts") + 1
+
+
+def test_a_bar_in_a_text_ends_no_cell_of_markdown() -> None:
+    table = Table([{"text": "t[N | 1]", "bank_conflicts": 3}], {})
+    *_, row = as_text(table, markdown=True).splitlines()
+    assert row.replace(" ", "") == "|t[N\\|1]|3|"
+    assert "t[N | 1]" in as_text(table)
