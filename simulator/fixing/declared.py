@@ -73,6 +73,11 @@ class Declared:
         whole = len(known) == len(self.sizes) and self.element
         return prod(known) * self.element if whole and self.element else None
 
+    @property
+    def has_rows(self) -> bool:
+        """Whether the lengths of its rows are known: of the sizes all but the first."""
+        return len(self.sizes) > 1 and None not in self.sizes[1:]
+
     def said(self, dims: Sequence[str] | None = None) -> str:
         """Return it as C, with these sizes."""
         return self.name + "".join(f"[{each}]" for each in (self.dims if dims is None else dims))

@@ -94,7 +94,7 @@ def edits_of(fix: Fix, text: str) -> tuple[Edit, ...] | str:
         size = padded_size(array, candidate)
         if len(declared.places) < len(declared.dims):
             return f"{fix.array}: its sizes are those of {declared.owner}; write {fix.written}"
-        if None in declared.sizes or _pitch(declared) != candidate.pitch or size is None:
+        if not declared.has_rows or _pitch(declared) != candidate.pitch or size is None:
             return f"{fix.array}: its rows are others; write {fix.written}"
         found.append(Edit(*declared.places[-1], size))
     if candidate.tile.xors or is_flat:

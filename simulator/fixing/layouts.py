@@ -147,7 +147,7 @@ class _Search:
     def pitches(self) -> list[int]:
         """List what a row may be in bytes, the likeliest first."""
         declared = self.array.declared
-        if declared is not None and len(declared.sizes) > 1 and None not in declared.sizes:
+        if declared is not None and declared.has_rows:
             return [(declared.sizes[-1] or 1) * (declared.element or 1)]
         found: Counter[int] = Counter()
         for group in self.groups:

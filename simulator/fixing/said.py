@@ -91,8 +91,8 @@ def _by_rows(array: SharedArray, candidate: Candidate, source: str = "") -> str 
     tile, declared = candidate.tile, array.declared
     if (
         declared is None
-        or len(declared.sizes) < 2
-        or None in declared.sizes
+        or not declared.has_rows
+        or (declared.is_dynamic and declared.name != array.name)
         or (declared.sizes[-1] or 0) * (declared.element or 0) != candidate.pitch
     ):
         return None

@@ -178,6 +178,16 @@ def test_a_size_grows_by_what_is_said(size: str, grown: str) -> None:
     assert grown_size(declared, 4) == grown
 
 
+def test_rows_of_dynamic_memory_are_padded_in_its_declaration() -> None:
+    array = array_of((32, 32), 4)
+    assert array.declared is not None
+    rows = replace(array.declared, dims=("", "32"), sizes=(None, 32), is_dynamic=True)
+    candidate = candidate_of("pad", Tile(32, 32, 1), 4, array.size)
+    own = replace(array, declared=rows, is_static=False)
+    assert text_of(own, candidate) == "t[][33]"
+    assert text_of(replace(own, name="p"), candidate) == "p[index + index / 32]"  # a part of it
+
+
 def test_an_index_of_a_structure_says_what_it_counts() -> None:
     array = array_of((1024,), 4)
     assert array.declared is not None
