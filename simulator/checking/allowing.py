@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from layouts.errors import plural, short
 from simulator.checking.figures import LIMITS, Figures
 from simulator.errors import CheckError
+from simulator.sass.code.preprocessor import plain
 
 __all__ = ["Allowance", "allowances"]
 
@@ -96,8 +97,5 @@ def _allowance(line: int, said: re.Match[str]) -> Allowance:
 
 def _next(lines: Sequence[str], number: int) -> int:
     """Return the first line after `number` that holds more than a comment."""
-    for place in range(number, len(lines)):
-        text = lines[place].strip()
-        if text and not text.startswith(("//", "#", "/*")):
-            return place + 1
-    return number
+    bare = plain("\n".join(lines)).split("\n")
+    return next((at for at in range(number + 1, len(bare) + 1) if bare[at - 1].strip()), number)

@@ -19,8 +19,9 @@ from simulator.sass.code.preprocessor import plain
 
 __all__ = ["ArrayCost", "array_cost", "shared_arrays"]
 
-_DECLARATION = re.compile(r"\b__shared__\b([^;{}()]*(?:\([^;{}()]*\)[^;{}()]*)*)")
-_NAME = re.compile(r"([A-Za-z_]\w*)\s*(?:\[[^\]]*\]\s*)*$")
+_DECLARATION = re.compile(r"\b__shared__\b([^;{}]*)")
+_NAME = re.compile(r"([A-Za-z_]\w*)\s*$")
+_BRACKETS = re.compile(r"\([^()]*\)|\[[^\[\]]*\]|<[^<>]*>")
 
 _CLASSES = ("struct", "class", "union")  # whose members stand between braces
 
@@ -39,20 +40,20 @@ class ArrayCost(NamedTuple):
 def shared_arrays(text: str) -> list[str]:
     """Return the names of the arrays that a source declares in shared memory.
 
-    >>> shared_arrays("__shared__ float a[32][33], b[4]; extern __shared__ char raw[];")
+    >>> shared_arrays("__shared__ float a[32][33], b[max(2, 4)]; extern __shared__ char raw[];")
     ['a', 'b', 'raw']
     """
     names = []
     for found in _DECLARATION.finditer(plain(text)):
-        for part in _without_templates(found[1]).split(","):
+        for part in _without_brackets(found[1]).split(","):
             name = _NAME.search(part.partition("=")[0])
             if name and name[1] not in _CLASSES:
                 names.append(name[1])
     return list(dict.fromkeys(names))
 
 
-def _without_templates(text: str) -> str:
-    while (less := re.sub(r"<[^<>]*>", "", text)) != text:
+def _without_brackets(text: str) -> str:
+    while (less := _BRACKETS.sub("", text)) != text:
         text = less
     return text
 
