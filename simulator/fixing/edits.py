@@ -172,6 +172,10 @@ def _uses(
         parts = list(_subscripts(bare, at))
         if len(parts) != len(declared.dims):
             return f"line {line} uses it without all its subscripts"
+        first = all(_ZERO.fullmatch(bare[a:b].strip()) for a, b in parts)
+        before = bare[start : start + name.start()].rstrip()
+        if first and before.endswith("&") and not before.endswith("&&"):
+            return f"line {line} takes its address"
         if not all(_names_a_place(bare[a:b], known, pure) for a, b in parts):
             return f"a subscript of line {line} does more than name a place"
         if any("//" in text[a:b] for a, b in parts):

@@ -115,6 +115,7 @@ LEFT = {
     "t[y][x++] = 1;": "does more than name a place",
     "t[y][f(x)] = 1;": "does more than name a place",
     "float *p = t[y]; p[x] = 1;": "uses it without all its subscripts",
+    "float *p = &t[0][0]; p[x] = 1;": "line 5 takes its address",
     "t[y][x <<= 1] = 1;": "does more than name a place",
     "t[y][x // column\n] = 1;": "a subscript of line 5 has a comment",
     "{ float t[2][4]; t[0][1] = 1; }": "line 5 declares another t",
