@@ -153,6 +153,7 @@ def _show_diff(reports: Sequence[CompiledReport], options: dict[str, Any]) -> in
     """
     from simulator.fixing.beside import kernel_names
     from simulator.fixing.patch import patch_of
+    from simulator.fixing.unreached import unreached
     from simulator.results.files import save
 
     if not reports:
@@ -173,9 +174,11 @@ def _show_diff(reports: Sequence[CompiledReport], options: dict[str, Any]) -> in
         click.echo(f"bankwise: nothing was changed in the source{why}", err=True)
         return conflicts
     for name, was, now in zip(kernel_names(reports), reports, patch.reports, strict=True):
+        lines = unreached(was)
+        told = f" (they do not tell about {lines}: no lane came by)" if lines else ""
         click.echo(
             f"bankwise: {name} compiled and replayed: {was.bank_conflicts:,} ->"
-            f" {now.bank_conflicts:,} bank conflicts, equal outputs",
+            f" {now.bank_conflicts:,} bank conflicts, equal outputs{told}",
             err=True,
         )
     if options["write"]:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from simulator.errors import ChipError, LaunchError, OptionError
 from simulator.fixing.costs import Cost
+from simulator.fixing.unreached import unreached
 from simulator.results.tables import Columns, Result
 from simulator.results.text import Table
 
@@ -186,6 +187,9 @@ class Fix(Result):
             if self.compiled is None:
                 ran = "It ran with every access at its new place"
             said.append(f"{ran}, and left the same outputs.")
+            lines = unreached(self.report) if self.report else ""
+            if lines:
+                said.append(f"They do not tell about {lines}: no lane came by with this data.")
         said.append(self.why)
         if self.unremovable:
             said.append(

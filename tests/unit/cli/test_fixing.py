@@ -81,6 +81,18 @@ def test_fix_diff_prints_a_diff_alone(source: Path, launch: list[str]) -> None:
     assert source.read_text() == SOURCE
 
 
+def test_outputs_do_not_tell_about_lines_that_no_lane_came_by(source: Path) -> None:
+    last = "    out[threadIdx.y * N + threadIdx.x] = tile[threadIdx.x][threadIdx.y];\n"
+    more = "    if (in[0] > 9) out[threadIdx.x] = (&tile[0][0])[N + threadIdx.x];\n"
+    source.write_text(SOURCE.replace(last, last + more))
+    diff = run(source, "--fix-diff").stderr
+    assert "equal outputs (they do not tell about line 7: no lane came by)" in diff
+    said = run(source, *LAUNCH, "--fix").stdout
+    assert "same outputs. They do not tell about line 7: no lane came by with this data." in said
+    source.write_text(SOURCE)
+    assert "tell about" not in run(source, "--fix-diff").stderr
+
+
 def test_write_changes_the_file_and_then_there_is_nothing_left(source: Path) -> None:
     assert run(source, "--fix-diff", "--write").exit_code == 0
     assert source.read_text() == SOURCE.replace("tile[N][N];", "tile[N][N + 1];")

@@ -1,0 +1,22 @@
+"""Accesses to shared memory that no lane made: equal outputs do not tell about them."""
+
+from __future__ import annotations
+
+from simulator.fixing.refusing import lines_text
+from simulator.sass.report import CompiledReport
+
+__all__ = ["unreached"]
+
+_ACCESSES = ("ATOMS", "LDGSTS", "LDS", "LDSM", "STS", "STSM")
+
+
+def unreached(report: CompiledReport) -> str:
+    """Return `line 9` or `lines 9, 12`, those of accesses that no lane made; "" for none."""
+    found = report.instructions
+    rows = zip(found["opcode"], found["line"], found["wavefronts"], strict=True)
+    lines = {
+        line
+        for opcode, line, wavefronts in rows
+        if line and wavefronts == 0 and opcode.split(".")[0] in _ACCESSES
+    }
+    return lines_text(sorted(lines)) if lines else ""
