@@ -155,6 +155,7 @@ def _show_diff(reports: Sequence[CompiledReport], options: dict[str, Any]) -> in
     from simulator.fixing.patch import patch_of
     from simulator.fixing.unreached import unreached
     from simulator.results.files import save
+    from simulator.sass.code.naming import encoding_of
 
     if not reports:
         return 0
@@ -167,7 +168,8 @@ def _show_diff(reports: Sequence[CompiledReport], options: dict[str, Any]) -> in
     for said in patch.instead:
         click.echo(f"bankwise: {said}", err=True)
     _warn(missing)
-    click.echo(patch.diff.encode(errors="surrogateescape"), nl=False)
+    raw = patch.diff.encode(errors="surrogateescape")
+    click.echo(patch.diff if encoding_of(raw) == "utf-8" else raw, nl=False)
     if not patch.diff:
         conflicts = sum(each.bank_conflicts for each in reports)
         why = f", and {conflicts:,} bank conflicts are left" if conflicts else ""
