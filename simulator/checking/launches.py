@@ -37,13 +37,15 @@ def kernel(folder: Path, here: Measured, announce: Announce) -> Iterator[Measure
     """Yield what a kernel's launches cost; one that cannot be replayed says why."""
     from simulator.sass.replay import replay_compiled
 
+    ran: list[CompiledReport] = []
     for one, path, launch in planned(folder, here):
         if one.error:
             yield one
             continue
         announce(f"running {one.name}")
         try:
-            yield _measured(one, replay_compiled(path, **launch))
+            ran.append(replay_compiled(path, **launch))
+            yield _measured(one, ran[-1], ran)
         except BankwiseError as error:
             yield replace(one, error=str(error))
 
@@ -232,14 +234,16 @@ def _size(given: Any) -> tuple[int, ...]:
     return tuple(given) if isinstance(given, list | tuple) else (given,)
 
 
-def _measured(here: Measured, report: CompiledReport) -> Measured:
+def _measured(
+    here: Measured, report: CompiledReport, ran: Sequence[CompiledReport] = ()
+) -> Measured:
     return replace(
         here,
         lines=line_costs(report, report.sources),
         time=_time(report) if here.entry.is_timed else None,
         notes=(*here.notes, *report.notes),
         sources=tuple(report.sources.items()),
-        cure=_cure(report),
+        cure=_cure(report, ran),
     )
 
 
@@ -253,13 +257,18 @@ def _time(report: CompiledReport) -> TimeFigures:
     return TimeFigures(found.chip, found.cycles, gain)
 
 
-def _cure(report: CompiledReport) -> Callable[[SourcePlace | None], str]:
-    """Return what says which change of an array mends a line; the kernel runs with it for that."""
+def _cure(
+    report: CompiledReport, ran: Sequence[CompiledReport]
+) -> Callable[[SourcePlace | None], str]:
+    """Return what says which change of an array mends a line; the kernel runs with it for that.
+
+    `ran`: the launches of its file, none of which may become worse.
+    """
 
     @cache
     def fixes() -> list[Fix]:
         try:
-            return report.fixes()
+            return report.fixes(ran)
         except BankwiseError:  # what cannot be mended by a layout is still a finding
             return []
 

@@ -198,6 +198,17 @@ class TestKernels:
             " conflicts, equal outputs."
         )
 
+    def test_what_would_mend_a_line_harms_no_other_launch(
+        self, checked: Check, write: Write
+    ) -> None:
+        text = KERNEL.replace("__global__ void turn", "template <int PAD> __global__ void turn")
+        text = text.replace("tile[32][32]", "tile[32][32 + PAD]")
+        twice = "turn<0><<<1, dim3(32, 32)>>>(a, b); turn<1><<<1, dim3(32, 32)>>>(a, b);"
+        write(text.replace("turn<<<1, dim3(32, 32)>>>(a, b);", twice), "k.cu")
+        report = checked("[[kernel]]\nfile = 'k.cu'\nconflicts = 0\n", fix=True)
+        assert [each.status for each in report.outcomes] == ["broken", "holds"]
+        assert messages(report).strip() == "992 bank conflicts (accepted: 0) (LDS: 32-way)"
+
     def test_a_launch_that_the_entry_gives(self, checked: Check) -> None:
         text = "[[kernel]]\nfile='k.cu'\nkernel='turn'\ngrid=1\nblock=[32,32]\nconflicts=0\n"
         args = "args=['random:f32[32,32]', 'zeros:f32[32,32]']\n"
