@@ -82,7 +82,7 @@ def edits_of(fix: Fix, text: str) -> tuple[Edit, ...] | str:
         return f"{fix.array}: its declaration is not known; write {fix.written}"
     if declared.is_dynamic:
         more = max(candidate.bytes - array.bytes, 0)
-        launch = f" and launch with {more:,} bytes more" if more else ""
+        launch = f" and launch with {more:,} bytes more{fix.behind}" if more else ""
         return f"{fix.array}: its size is in the launch; write {fix.written}{launch}"
     if not declared.dims:
         return f"{fix.array}: its sizes are those of {declared.owner}; write {fix.written}"

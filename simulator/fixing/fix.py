@@ -164,6 +164,14 @@ class Fix(Result):
         return f"{access} for each {self.place}{declared}{counted}" if self.place else self.text
 
     @property
+    def behind(self) -> str:
+        """What dynamic memory behind an array that grows needs; "" where there is none."""
+        array, size = self.target, self.report.shared_bytes if self.report else 0
+        if array is None or array.is_static or max(array.starts) + array.size >= size:
+            return ""
+        return ", and let what lies behind the array begin so much later"
+
+    @property
     def sentences(self) -> tuple[str, ...]:
         """The fix in words: what to write first."""
         before, after = self.before.bank_conflicts, self.after.bank_conflicts
@@ -238,7 +246,7 @@ class Fix(Result):
         if more <= 0 or self.target is None or self.triton:
             return []
         if not self.target.is_static:
-            return [f"Give the launch {more:,} bytes more of dynamic shared memory."]
+            return [f"Give the launch {more:,} bytes more of dynamic shared memory{self.behind}."]
         if self.target.declared is None or self.target.declared.element is None:
             return [f"The array must be declared with {self.bytes_after:,} bytes."]
         declared = _parts(self.text)[1].removeprefix(" in ")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from simulator import replay_compiled
+from simulator.fixing.patch import patch_of
 from tests.sass_kernels import needs_compiler
 
 pytestmark = needs_compiler
@@ -61,3 +62,27 @@ def test_of_several_arrays_of_a_name_that_around_the_accesses_is_meant() -> None
     assert fix.target.declared is not None
     assert (fix.text, fix.target.declared.line) == ("t[32][33]", 12)
     assert fix.compiled is not None
+
+
+BEHIND = """extern __shared__ float a[];
+__global__ void k(const float *in, float *out) {
+    float *b = a + 1024;
+    const int x = threadIdx.x, y = threadIdx.y;
+    a[y * 32 + x] = in[y * 32 + x];
+    b[x * 32 + y] = in[y * 32 + x];
+    __syncthreads();
+    out[y * 32 + x] = a[x * 32 + y] + b[y * 32 + x];
+}"""
+
+
+def test_what_lies_behind_an_array_that_grows_in_dynamic_memory_begins_later() -> None:
+    given = [np.arange(1024, dtype=np.float32), np.zeros(1024, np.float32)]
+    report = replay_compiled(BEHIND, grid=1, block=(32, 32), args=given, shared_bytes=8192)
+    first, last = ([*fix.sentences] for fix in report.fixes())
+    grown = "Give the launch 128 bytes more of dynamic shared memory"
+    assert f"{grown}, and let what lies behind the array begin so much later." in first
+    assert f"{grown}." in last
+    left = patch_of([report]).left
+    assert left[0].endswith("and launch with 128 bytes more, and let what lies behind the array"
+                            " begin so much later")  # fmt: skip
+    assert left[1].endswith("and launch with 128 bytes more")

@@ -141,7 +141,9 @@ def test_parts_of_dynamic_memory_are_told_apart() -> None:
     )
     assert (fix.array, fix.lines, fix.text) == ("a", (5, 8), "a[index + index / 32]")
     assert (fix.bytes_after, fix.operations) == (4224, 2)
-    assert "Give the launch 128 bytes more of dynamic shared memory." in fix.sentences
+    grown = "Give the launch 128 bytes more of dynamic shared memory"
+    later = "and let what lies behind the array begin so much later"  # b
+    assert f"{grown}, {later}." in fix.sentences
 
 
 def test_conflicts_of_the_source_of_a_copy_are_apart() -> None:
