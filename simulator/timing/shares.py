@@ -134,6 +134,20 @@ def taking_turns(blocks: int, sms: int, alone: float) -> float:
     return (fewest + max(alone, more / sms)) / (fewest + 1)
 
 
+def _hot_rate(work: Work, numbers: Mapping[str, float]) -> float:
+    """Return bytes per cycle of an SM of lines that all blocks copy, with sectors twice.
+
+    Each goes to one SM after the other: the fewer lines all of them want at a time, the slower.
+    """
+    own, crowd = numbers["l2_own"], numbers["crowd_sector"]
+    if not crowd or not len(work.copied_in_common):
+        return own
+    at_once = max(work.copied_at_once, float(SECTOR))
+    longer = math.pow(numbers["hot_bytes"] / at_once, numbers["hot_power"])
+    few = SECTOR * len(work.copied_in_common) / crowd
+    return min(own / (1 + longer * in_common(work)), few)
+
+
 def numbers_of(work: Work, machine: Mapping[str, float], held: Held, sms: int) -> dict[str, float]:
     """Return the machine's numbers as one SM finds them."""
     blocks = -(-work.blocks // sms)
@@ -191,11 +205,7 @@ def numbers_of(work: Work, machine: Mapping[str, float], held: Held, sms: int) -
         ("store_rate", machine["store_alone"], stored_fair),
     ):  # fmt: skip
         numbers[name] = min(limit, numbers[name] / part / slow)
-    # Few lines that all SMs ask for again: each goes to one of them after the other.
-    hot = numbers["l2_own"]
-    if numbers["crowd_sector"] and len(work.copied_in_common):
-        hot = min(hot, SECTOR * len(work.copied_in_common) / numbers["crowd_sector"])
-    numbers["hot_rate"] = hot
+    numbers["hot_rate"] = _hot_rate(work, numbers)
     apart = 1 - held.together
     tma_rate = 1 / (apart / machine["tma_own"] + held.together / machine["tma_shared"])
     if math.prod(work.cluster) > 1:  # how fast tiles come to several blocks was not measured

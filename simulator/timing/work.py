@@ -129,6 +129,20 @@ class Work:
         return lines
 
     @cached_property
+    def copied_at_once(self) -> float:
+        """Bytes of `common` that a block copies past L1 before it waits for them, on average."""
+        each = enumerate(self.instructions)
+        copies = [number for number, one in each if one.opcode.startswith("LDGSTS.E.BYPASS")]
+        ends = [one.name == "LDGDEPBAR" for one in self.instructions]
+        copied = 0
+        for trace in self.traces:
+            rows = trace.global_rows()
+            chosen = np.isin(trace.rows.number[rows], copies) & trace.lies_in(self.common)
+            copied += int(trace.rows.bytes[rows[chosen]].sum())
+        waits = float(self.executed[ends].sum()) / self.warps
+        return copied / len(self.traces) / max(waits, 1.0)
+
+    @cached_property
     def bases(self) -> NDArray[np.int64]:
         """The line of each access's first lane, of all blocks that ran, in order.
 

@@ -174,12 +174,54 @@ def test_a_launch_knows_which_lines_all_its_blocks_copy() -> None:
 
 
 def test_how_fast_they_come_hangs_on_how_many_there_are() -> None:
-    """Four lines, and four SMs."""
+    """Four lines, and four SMs, whatever a tile is."""
     machine = machine_of(H100)
     assert machine is not None
+    machine = {**machine, "hot_bytes": 0.0}
     rates = []
     for made in (launch(apart=0), launch(apart=1 << 20)):
         numbers = numbers_of(made, machine, held_of(made, H100, machine), SMS)
         rates.append((numbers["hot_rate"], numbers["l2_own"]))
     assert rates[0][0] == pytest.approx(32 / machine["crowd_sector"])
     assert rates[0][0] < rates[0][1] == rates[1][0] == rates[1][1]
+
+
+TILES = {
+    tuple(int(row[name]) for name in ("row", "pitch", "begin", "step", "size", "blocks", "same")):
+    int(row["cycles"]) for row in packaged_table("h100_hot_tiles")
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("size", [2048, 4096, 8192, 16384, 32768])
+def test_tiles_that_all_blocks_copy_again_come_slowly_if_they_are_small(size: int) -> None:
+    longer = [
+        took / TILES[*case[:6], 0]
+        for case, took in TILES.items()
+        if case[4] == size and case[5] >= 4 and case[6] and (case[1] > case[0] or case[2])
+    ]
+    assert len(longer) >= 8
+    model = 1 + (MACHINE["hot_bytes"] / size) ** MACHINE["hot_power"]
+    assert sum(longer) / len(longer) == pytest.approx(model, rel=0.08)
+
+
+def test_tiles_side_by_side_in_shared_memory_do_not() -> None:
+    """Of these the L2 gives all SMs a line at once."""
+    for case, took in TILES.items():
+        if case[4] >= 8192 and case[5] >= 4 and case[6] and case[1] == case[0] and not case[2]:
+            assert took < TILES[*case[:6], 0]
+
+
+def test_what_blocks_copy_before_they_wait_tells_how_slowly_it_comes() -> None:
+    machine = machine_of(H100)
+    assert machine is not None
+    machine = {**machine, "crowd_sector": 0.001}
+    copy = Line("LDGSTS.E.BYPASS.128", "[R1],[R2.64]", lines=4, asked=8, sent=8)
+    wait = [Line("LDGDEPBAR"), Line("DEPBAR.LE", "SB0,0x0", stall=4)]
+    rates = []
+    for body in ([*[copy] * 4, *wait], [copy, *wait] * 4):
+        made = of_much(work(body, blocks=4, resident=4, apart=0))
+        numbers = numbers_of(made, machine, held_of(made, H100, machine), SMS)
+        own = numbers["l2_own"]
+        rates.append((made.copied_at_once, own / numbers["hot_rate"] - 1))
+    assert rates[0][0] == 4 * rates[1][0] > 0
+    assert rates[1][1] == pytest.approx(rates[0][1] * 4 ** machine["hot_power"])
