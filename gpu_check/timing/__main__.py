@@ -44,7 +44,7 @@ from gpu_check.timing.gathers import measure_gathers
 from gpu_check.timing.gathers_beside import measure_gathers_beside
 from gpu_check.timing.handed_out import measure_handed_out
 from gpu_check.timing.hot_lines import measure_hot_lines
-from gpu_check.timing.hot_tiles import measure_hot_tiles
+from gpu_check.timing.hot_tiles import measure_hot_tiles, measure_shared_tiles
 from gpu_check.timing.in_place import measure_in_place
 from gpu_check.timing.in_turn import measure_in_turn
 from gpu_check.timing.issue_slots import measure_issue_slots
@@ -147,6 +147,7 @@ _TABLES: dict[str, Callable[[], list[dict[str, Any]]]] = {
     "handed_out": measure_handed_out,
     "hot_lines": measure_hot_lines,
     "hot_tiles": measure_hot_tiles,
+    "shared_tiles": measure_shared_tiles,
     "first_places": measure_first_places,
     "unlike_blocks": measure_unlike_blocks,
     "delays": measure_delays,

@@ -20,6 +20,7 @@ __all__ = ["ask", "enqueue", "leave", "overtake", "send"]
 
 _REQUEST, _L2_RATE = NUMBERS.index("request"), NUMBERS.index("l2_rate")
 _CONSTANT_WORD = NUMBERS.index("constant_word")
+_L2 = NUMBERS.index("l2_latency")
 _READ, _DRAM_SHARE = NUMBERS.index("read_latency"), NUMBERS.index("dram_share")
 _ASYNC = NUMBERS.index("neighbour_async")
 _OWN_RATE, _HOT_RATE = NUMBERS.index("l2_own"), NUMBERS.index("hot_rate")
@@ -143,34 +144,43 @@ def ask(
                 extra += trace[at + 5]
         else:
             own = again = 0
+            parted = 0.0
             if is_copy(code, number):  # L1 looks its lines up, and no more
-                held += -(-(trace[at + 5] - trace[at + 4]) // _TAG_BANKS)
-                # Sectors that go to two places of shared memory are sent twice, to this SM alone.
+                lines = trace[at + 5] - trace[at + 4]
+                held += -(-lines // _TAG_BANKS)
+                # What goes to two lines of shared memory is sent to this SM alone, and those of its
+                # sectors that do so are sent twice (gpu_check/data/h100_shared_tiles.csv).
                 own = own_sectors(trace, state, at)
                 again = sent - own
+                if asked > lines:
+                    parted = 1.0 if again > 0 else min((asked - lines) / lines, 1.0)
             else:
                 held += trace[at + 2]
             # What all blocks touch is the same for one that stands for another, and in the L2.
             first = trace[state.bases + base]
             of = COMMON if first < 0 else share
             rate = machine[_L2_RATE]
-            if again > 0:
-                rate = machine[_HOT_RATE if first < 0 else _OWN_RATE]
+            if parted > 0:
+                alone = machine[_HOT_RATE if first < 0 else _OWN_RATE]
+                rate = 1 / (parted / alone + (1 - parted) / rate)
             bypasses = rate if code[number].bypasses else 0.0
             first = ~first if first < 0 else first + state.apart[warp]
             busy = state.free[OF_L2]
             there = access(trace, state, machine, code[number], at, first, bypasses, of, now)
             base += 1
-            if again > 0:
+            if parted > 0:
                 # Each line of shared memory asks anew for a line.
                 taken = state.free[OF_L2] - max(busy, now)
                 cycles = max(32 * sent / rate, asked * machine[_REQUEST]) - taken
-                if cycles > 0:
+                if cycles > 0 and again == 0:
+                    state.free[OF_L2] += cycles
+                    there = max(there, int(state.free[OF_L2] + machine[_L2]))
+                elif cycles > 0:
                     more = from_l2(
                         state, machine, again, machine[_REQUEST], 0.0, 32 * again / cycles, now
                     )
                     there = max(there, more)
-                if of == COMMON:
+                if of == COMMON and again > 0:
                     there = max(there, crowd(trace, state, machine, at, first, sent / own, now))
             done = max(done, there + (code[number].latency if kind in (_LOAD, _ATOMIC) else 0))
     if code[number].adu > 0 and sent > 1:  # lanes read so many words of a constant bank

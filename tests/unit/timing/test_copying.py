@@ -225,3 +225,32 @@ def test_what_blocks_copy_before_they_wait_tells_how_slowly_it_comes() -> None:
         rates.append((made.copied_at_once, own / numbers["hot_rate"] - 1))
     assert rates[0][0] == 4 * rates[1][0] > 0
     assert rates[1][1] == pytest.approx(rates[0][1] * 4 ** machine["hot_power"])
+
+
+SHARED_TILES = {
+    tuple(int(row[name]) for name in ("row", "pitch", "blocks", "group")): int(row["cycles"])
+    for row in packaged_table("h100_shared_tiles")
+}
+
+
+@pytest.mark.parametrize("row", [128, 256])
+def test_lines_that_go_to_two_of_shared_memory_gain_nothing_by_others_that_copy_them(
+    row: int,
+) -> None:
+    """With rows of 64 bytes some lines go to one, and gain a little."""
+    for group in (2, 4, 8, 16):
+        whole, parted = (
+            SHARED_TILES[row, pitch, 8, 1] / SHARED_TILES[row, pitch, 8, group]
+            for pitch in (row, row + (16 if row == 128 else 32))
+        )
+        assert whole > 1.4
+        assert parted == pytest.approx(1, abs=0.1)
+
+
+@pytest.mark.parametrize(("asked", "gains"), [(4, True), (8, False)])
+def test_a_copy_whose_lines_go_to_two_takes_the_rate_of_an_own_one(asked: int, gains: bool) -> None:
+    copy = Line("LDGSTS.E.BYPASS.128", "[R1],[R2.64]", lines=4, asked=asked, sent=4)
+    body = [*[copy] * 8, Line("LDGDEPBAR"), Line("DEPBAR.LE", "SB0,0x0", stall=4)]
+    made = work(body, warps=4, apart=1 << 20)
+    slow, fast = (run(made, l2_own=2.0, l2_rate=each).cycles for each in (2.0, 40.0))
+    assert (fast < 0.8 * slow) is gains
