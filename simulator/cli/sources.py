@@ -77,8 +77,8 @@ class CompilerCommand(click.Command):
 
 def commands(launches: Launches, file: str, kernel: str | None = None) -> list[str]:
     """Return a command to edit and run for each kernel of a file, with its parameters above it."""
-    from simulator.sass.code.describing import placeholder
     from simulator.sass.code.launches import FoundLaunch
+    from simulator.sass.code.placeholders import placeholder
     from simulator.sass.found import is_launch_of, plain_name
 
     said = []
@@ -95,7 +95,8 @@ def commands(launches: Launches, file: str, kernel: str | None = None) -> list[s
                 found = [
                     FoundLaunch(
                         signature.full_name + (shown if signature.template else ""), signature.line,
-                        "<grid>", "<block>", "0", placeholder(signature), (), signature,
+                        "<grid>", "<block>", "0", placeholder(signature, launches.types), (),
+                        signature,
                     )
                 ]  # fmt: skip
             for each in found:

@@ -4,22 +4,29 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from layouts.errors import accepted
 from simulator.errors import CubinError, LaunchError
 from simulator.law.chips import Chip
+from simulator.sass.code.conditions import chosen
 from simulator.sass.code.demangling import has_more, same_name
+from simulator.sass.code.evaluation import text_of
+from simulator.sass.code.hostreader import HostReader
 from simulator.sass.code.launches import FoundLaunch, Launches, find_launches
 from simulator.sass.code.naming import check_length, source_text
 from simulator.sass.code.options import CompilerOptions, from_database
+from simulator.sass.code.preprocessor import Macro
+from simulator.sass.code.records import Types
+from simulator.sass.code.signatures import structures
 from simulator.sass.code.source import Source
 from simulator.sass.code.translation import translate
 
 __all__ = [
     "extents", "is_launch_of", "is_source", "launch_of", "launches_in", "plain_name",
-    "wanted_launches",
+    "types_in", "wanted_launches",
 ]  # fmt: skip
 
 _MOST_HEADERS = 64
@@ -59,8 +66,39 @@ def launches_in(
         raise CubinError(f"{path} cannot be read: {error.strerror}") from error
     check_length(text, str(path))
     options = from_database(path) + (options or CompilerOptions())
+    main, macros, near = _read(text, path.absolute().parent, options)
+    return find_launches(main, macros, near, assumed, chip)
+
+
+def types_in(text: str, path: Path | None, options: CompilerOptions) -> Types:
+    """Return what a source says of its types, with the headers that it brings along.
+
+    `path`: where it lies; None: it came without a file. A structure that is defined in more than
+    one way is left out.
+    """
+    if path is not None:
+        options = from_database(path) + options
+    main, macros, near = _read(text, path.absolute().parent if path else None, options)
+    sources = chosen(main, macros, near)
+    bodies: dict[str, set[str]] = {}
+    for each in sources:
+        for name, _, body in structures(each.root):
+            bodies.setdefault(name, set()).add(text_of(body))
+    types = HostReader(sources).types
+    fields = {
+        name: types.fields[name]
+        for name, each in bodies.items()
+        if name in types.fields and len(each) == 1
+    }
+    return replace(types, fields=fields)
+
+
+def _read(
+    text: str, folder: Path | None, options: CompilerOptions
+) -> tuple[Source, dict[str, Macro], list[Source]]:
+    """Return a source, the macros from elsewhere, and the headers near it."""
     unit = translate(
-        text, path.absolute().parent, options.include, options.define, forced=options.forced,
+        text, folder, options.include, options.define, forced=options.forced,
         unquoted=options.unquoted,
     )  # fmt: skip
     main = next((source for name, source in unit.files if not name), Source(text))
@@ -71,7 +109,7 @@ def launches_in(
         for name, source in unit.files
         if name and len(source.text) <= _LONGEST_HEADER
     ]  # fmt: skip
-    return find_launches(main, given | options.macros(), near[:_MOST_HEADERS], assumed, chip)
+    return main, given | options.macros(), near[:_MOST_HEADERS]
 
 
 def wanted_launches(

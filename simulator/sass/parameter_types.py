@@ -23,7 +23,7 @@ from simulator.sass.code.records import BYTES, short_type
 from simulator.sass.code.signatures import signatures
 from simulator.sass.code.source import Source
 
-__all__ = ["check_types", "declared_types"]
+__all__ = ["check_types", "declared_types", "fits"]
 
 _BYTES = ("char", "signed char", "unsigned char", "void")
 _NAMES = {"i": "int", "u": "uint", "f": "float"}
@@ -72,7 +72,7 @@ from 0 (accepted: i32=4, numpy.int32(4))
         array = _array(value)
         dtype = _dtype(value) if array is None else array.dtype
         wanted = _wanted(declared, is_array=array is not None)
-        if wanted is None or dtype is None or _fits(dtype, wanted, array is None):
+        if wanted is None or dtype is None or fits(dtype, wanted, is_scalar=array is None):
             continue
         if array is None:
             said = f"{dtype} {value}"
@@ -102,11 +102,12 @@ def _wanted(declared: str, *, is_array: bool) -> str | None:
     return found[0]
 
 
-def _fits(dtype: np.dtype[Any], wanted: str, is_scalar: bool) -> bool:
+def fits(dtype: np.dtype[Any], wanted: str, *, is_scalar: bool = False) -> bool:
+    """Whether a number's type fits an element type; of a scalar's the bytes are compared later."""
     if dtype.kind == "c":  # two floats
         dtype = np.dtype(f"f{dtype.itemsize // 2}")
     if dtype.itemsize != BYTES[wanted]:
-        return is_scalar  # its bytes are compared, too
+        return is_scalar
     if wanted in _OF_ML_DTYPES:  # NumPy has none of these, so bits are given for them
         return dtype.kind in "iu" or dtype.name == _OF_ML_DTYPES[wanted]
     if wanted[0] == "f":

@@ -19,13 +19,15 @@ from simulator.sass.code.demangling import parameter_types
 from simulator.sass.code.images import SOURCE, Given, existing
 from simulator.sass.code.naming import source_text
 from simulator.sass.code.objects import code_of
-from simulator.sass.code.options import make_options
+from simulator.sass.code.options import CompilerOptions, make_options
+from simulator.sass.found import types_in
 from simulator.sass.parameter_types import check_types, declared_types
 from simulator.sass.report import CompiledReport
 from simulator.sass.rows import make_report
 from simulator.sass.run.grid import GridRun, Progress, dim3
 from simulator.sass.sampling import BLOCKS, Blocks, Relaunch, arguments_of, run_blocks
 from simulator.sass.source import source_lines
+from simulator.sass.structures import as_declared, has_structures
 
 __all__ = ["BLOCKS", "DEFAULT_ARCH", "Blocks", "arch_for", "replay_compiled"]
 
@@ -72,7 +74,8 @@ def replay_compiled(
         Blocks and threads along x, y and z.
     args
         A NumPy array (copied) or None (a null pointer) for each pointer, a NumPy scalar for each
-        value; types of ml_dtypes, such as bfloat16, too. A TensorMap for each tensor map.
+        value; types of ml_dtypes, such as bfloat16, too. A TensorMap for each tensor map. A tuple
+        or a dict for each structure; a list of them for a pointer to those.
         Arguments that share memory are one buffer.
     kernel
         Its symbol or C++ name, for a template with its arguments: "gemm<64, 64>".
@@ -147,10 +150,8 @@ def replay_compiled(
     _check_runs(cubin, chosen_chip)
     built = build.built(cubin, source, say)
     chosen = built.program.kernel
-    if source and not parameter_types(chosen.name):
-        text = given if isinstance(given, str) else source_text(Path(source))
-        if types := declared_types(text, chosen.name):
-            check_types(args, chosen.name, types)
+    if source:
+        args = _as_source_has_them(args, chosen.name, given, source, compiler)
     size = dim3(cluster, "cluster") if cluster is not None else chosen.cluster or (1, 1, 1)
     launch = GridRun(
         built.cubin, built.program, shape, threads, tuple(args), shared_bytes, max_instructions,
@@ -199,6 +200,20 @@ def _check_runs(cubin: Cubin, chip: Chip | None) -> None:
             f"code for {cubin.architecture.name} does not run on {chip} (accepted: code for"
             f" {chip.arch}, or for a smaller minor capability of the same major one)"
         )
+
+
+def _as_source_has_them(
+    args: Sequence[Any], kernel: str, given: Given, source: str, compiler: CompilerOptions
+) -> Sequence[Any]:
+    """Return the arguments with the members of structures in order. Raises LaunchError."""
+    path = None if isinstance(given, str) else Path(source)
+    text = str(given) if path is None else source_text(path)
+    kinds = parameter_types(kernel)
+    if not kinds and (kinds := declared_types(text, kernel)):
+        check_types(args, kernel, kinds)
+    if not has_structures(args):
+        return args
+    return as_declared(args, kinds, types_in(text, path, compiler))
 
 
 def _with_sources(report: CompiledReport, given: Given, source: str) -> CompiledReport:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import chain, count
 from typing import TYPE_CHECKING, Any
 
@@ -20,15 +20,15 @@ from simulator.sass.code.hostvalues import (
     Unknown,
     plain_type,
 )
-from simulator.sass.code.records import BYTES, extents_of, places_of, short_type
+from simulator.sass.code.records import BYTES, Types, extents_of, places_of, short_type, unpadded
 
 if TYPE_CHECKING:
     from simulator.sass.code.hostreader import HostReader
     from simulator.sass.code.signatures import Signature
 
-__all__ = ["Described", "Shared", "describe", "placeholder", "symbol_text"]
+__all__ = ["MOST_MEMBERS", "Described", "Shared", "braced", "describe", "padded", "symbol_text"]
 
-_MOST_MEMBERS = 256
+MOST_MEMBERS = 256
 _MOVED = re.compile(r"[+?[]|-(?!>)|\w\(")  # in what is made of a pointer: it may be another one
 _CALLED = re.compile(r"[(…]")  # each call may give another pointer
 _LET = re.compile(r"[A-Za-z_][\w.>-]*")  # a name that has its value by --let
@@ -171,12 +171,12 @@ class _Arguments:
         """Return the elements of an array that a structure holds."""
         element, extents = extents_of(kind)
         count = self.reader.elements(extents)
-        if count is None or count > _MOST_MEMBERS:
+        if count is None or count > MOST_MEMBERS:
             return self.described.ask(f"{name}: {kind}")
         inside = value.pointers if isinstance(value, Allocation) else {}
         names = [f"{name}[{i}]" for i in range(count)]
         own = [inside[i].value if i in inside else Unknown(names[i]) for i in range(count)]
-        return _braced(
+        return braced(
             self.text(each, element, its, depth + 1) for each, its in zip(own, names, strict=True)
         )
 
@@ -190,7 +190,7 @@ class _Arguments:
             )
             for member, own in self.reader.fields.get(kind, [])
         ]  # fmt: skip
-        return _braced(_padded(texts, kind, self.reader))
+        return braced(padded(texts, kind, self.reader.types))
 
     def _numbers(self, value: Any, kind: str, name: str) -> str:
         """Return a number with its type, or the numbers of a vector such as float4."""
@@ -206,21 +206,21 @@ class _Arguments:
             told = self.reader.convert(value, kind) if isinstance(value, int | float) else value
             return f"{number}={_scalar(told, number, self.described, name)}"
         parts = value if isinstance(value, list) else [Unknown(f"{name}.{i}") for i in range(count)]
-        return _braced(f"{number}={_scalar(each, number, self.described)}" for each in parts)
+        return braced(f"{number}={_scalar(each, number, self.described)}" for each in parts)
 
 
-def _braced(texts: Iterable[str]) -> str:
+def braced(texts: Iterable[str]) -> str:
+    """Return a structure of members, as arguments are written."""
     return "{" + ", ".join(texts) + "}"
 
 
-def _padded(members: list[str], kind: str, reader: HostReader) -> list[str]:
+def padded(members: list[str], kind: str, types: Types) -> list[str]:
     """Return a structure's members, with zeros where it has more room than their numbers need.
 
     `alignas` and vectors such as float4 make room that the text does not tell.
     """
-    places = places_of(kind, reader.types)
-    told = replace(reader.types, alignment=lambda name: 1, vectors=False)
-    if places is None or places == places_of(kind, told):
+    places = places_of(kind, types)
+    if places is None or places == unpadded(kind, types):
         return members
     found, end = [], 0
     for text, (start, behind) in zip([*members, ""], places, strict=True):
@@ -323,7 +323,7 @@ def _table(value: Any, element: str, name: str, reader: HostReader, described: D
             return described.ask(f"{name}: an array of pointers that is another argument, too")
         described.tables.append(value.whole)
     count = (value.bytes or 0) // 8 if inside else 0
-    if not 0 < count <= _MOST_MEMBERS or element.endswith("**"):
+    if not 0 < count <= MOST_MEMBERS or element.endswith("**"):
         return described.ask(f"{name}: an array of pointers, [random:f32[…], …]")
     whole = []
     for i in range(count):
@@ -345,32 +345,3 @@ def symbol_text(value: Any, size: Any, reader: HostReader) -> str | None:
     kind, _ = reader.numbers(value.element or "") or ("u8", 1)
     fill = "zeros" if value.zero else "random"
     return f"{fill}:{kind}[{max(size // BYTES[kind], 1)}]"
-
-
-def placeholder(signature: Signature) -> tuple[str, ...]:
-    """Return arguments to edit for a kernel that nothing launches."""
-    found = []
-    open_types = {each.split("=")[0].split()[-1] for each in signature.template}
-    for kind, name in signature.parameters:
-        plain = plain_type(kind)
-        if plain.endswith("*"):
-            element = plain[:-1].strip()
-            short = short_type(element, {})
-            kind = short[0] if short else f"<{element}>" if element in open_types else "u8"
-            what = "bytes" if kind == "u8" else "elements"
-            if element.endswith("*"):
-                found.append(_pointers_to_edit(element, name))
-                continue
-            found.append(f"random:{kind}[<{what} of {name}>]")
-        else:
-            short = short_type(plain, {})
-            if short and short[1] > 1:
-                found.append(_braced(f"{short[0]}=<{name}.{axis}>" for axis in "xyzw"[: short[1]]))
-                continue
-            found.append(f"{short[0]}=<{name}>" if short else f"{{<{name}: {plain}>}}")
-    return tuple(found)
-
-
-def _pointers_to_edit(element: str, name: str) -> str:
-    short = short_type(element.rstrip("*"), {})
-    return f"[random:{short[0] if short else 'u8'}[<elements of {name}[0]>], …]"

@@ -34,6 +34,7 @@ from simulator.sass.code.hostvalues import (
 )
 from simulator.sass.code.loops import LAUNCH
 from simulator.sass.code.preprocessor import Macro
+from simulator.sass.code.records import Types
 from simulator.sass.code.signatures import Signature, parameters_of, signatures, walk
 from simulator.sass.code.source import Source
 
@@ -100,6 +101,8 @@ class Launches:
 
     kernels: dict[str, list[Signature]]
     launches: tuple[FoundLaunch, ...]
+    types: Types
+    """What is known of its structures."""
 
     def instances(self) -> tuple[str, ...]:
         """Return the templates' instances that are launched."""
@@ -140,6 +143,7 @@ def find_launches(
     return Launches(
         reader.kernels,
         tuple(dict.fromkeys(_chosen(reader.found, reader.possible))),
+        reader.types,
     )
 
 

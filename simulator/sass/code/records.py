@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from simulator.sass.code.hostvalues import SHORT_TYPES, SIZES, plain_type
 
-__all__ = ["BYTES", "Fields", "Types", "extents_of", "numbers_of", "places_of", "short_type"]
+__all__ = [
+    "BYTES", "Fields", "Types", "extents_of", "numbers_of", "places_of", "short_type", "unpadded",
+]  # fmt: skip
 
 BYTES = {
     "u8": 1, "i8": 1, "f8e4m3": 1, "f8e5m2": 1, "u16": 2, "i16": 2, "f16": 2, "bf16": 2, "u32": 4,
@@ -79,6 +81,11 @@ def places_of(kind: str, types: Types) -> Sequence[tuple[int, int]] | None:
     """
     found = _members(types.plain(kind), types, 0)
     return None if found is None else found.places
+
+
+def unpadded(kind: str, types: Types) -> Sequence[tuple[int, int]] | None:
+    """Return what `places_of` does if nothing were aligned beyond what its numbers need."""
+    return places_of(kind, replace(types, alignment=lambda name: 1, vectors=False))
 
 
 class _Laid(NamedTuple):

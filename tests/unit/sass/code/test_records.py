@@ -11,9 +11,9 @@ import pytest
 from simulator import replay_compiled
 from simulator.sass.arguments import argument
 from simulator.sass.code.cubin import Parameter
-from simulator.sass.code.describing import placeholder
 from simulator.sass.code.hostreader import HostReader
 from simulator.sass.code.launches import find_launches
+from simulator.sass.code.placeholders import placeholder
 from simulator.sass.code.records import Types, numbers_of, places_of
 from simulator.sass.code.signatures import declarations, field_types
 from simulator.sass.code.source import Source
@@ -196,6 +196,6 @@ def test_vectors_in_structures_lie_where_the_kernel_reads_them(tmp_path: Path) -
 def test_a_vector_to_fill_in_has_all_its_numbers() -> None:
     found = find_launches("__global__ void k(int3 t, double2 d, float f) {}\n")
     (signature,) = found.kernels["k"]
-    assert placeholder(signature) == (
+    assert placeholder(signature, found.types) == (
         "{i32=<t.x>, i32=<t.y>, i32=<t.z>}", "{f64=<d.x>, f64=<d.y>}", "f32=<f>",
     )  # fmt: skip
