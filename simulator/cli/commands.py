@@ -361,8 +361,10 @@ def count(
                 answers.append(worst(accesses, asked, counts, where, rule, chosen))
         keep(*answers)
         totals[rule] = sum_of(each)
-        text = said(answers, asked) if told else ()
-        tables[rule] = Table(found, totals[rule], text=text, hidden=tuple(law))
+        notes = () if chosen is None else chosen.law_notes
+        text = [*said(answers, asked), *notes] if told else ()
+        more = {"notes": list(notes)} if notes else {}
+        tables[rule] = Table(found, {**totals[rule], **more}, text=text, hidden=tuple(law))
     show(by_rule(tables), output)
     return {rule: Costs.of(total) for rule, total in totals.items()}
 

@@ -282,12 +282,14 @@ class _Told:
         self.rows: list[dict[str, Any]] = []
         self.times: list[dict[str, Any]] = []
         self.costs: dict[str, Costs] = {}
+        self.notes: dict[str, None] = {}
 
     def tell(self, reports: dict[str, CompiledReport], place: dict[str, Any] | None = None) -> None:
         """Show a launch, by rule, or add its rows; save and check what it left."""
         for rule, report in reports.items():
             more = Costs.of(report.totals()["all"])
             self.costs[rule] = self.costs.get(rule, Costs()).plus(more)
+            self.notes |= dict.fromkeys(report.notes)
         if self.tables:
             _show_reports(reports, self.output, self.options["by"])
         else:
@@ -310,6 +312,8 @@ class _Told:
             totals: dict[str, Any] = {**(sums if len(rules) > 1 else sums[rules[0]])}
             if is_timed():
                 totals = {"launches": self.times}
+            else:
+                totals["notes"] = list(self.notes)
             show(Table(self.rows, totals), self.output)
         return self.costs
 

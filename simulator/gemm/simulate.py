@@ -212,13 +212,15 @@ class FragmentReport(_Figures, Result):
     def table(self) -> Table:
         """Return a row per fragment, why each costs what it costs, and the notes."""
         law = law_columns(self.rule, None if self.chip is None else self.chip.name)
+        notes = () if self.chip is None else self.chip.law_notes
         return Table(
             [{**row, **law} for row in self.rows()],
-            self.to_dict()["totals"],
+            {**self.to_dict()["totals"], **({"notes": list(notes)} if notes else {})},
             title=f"{self.title}\nOne k step of one warp",
             text=[
                 *(f"{part.name}: {part.reason}{_harmless(part)}" for part in self.fragments),
                 *self.notes,
+                *notes,
             ],
             hidden=tuple(law),
         )

@@ -68,6 +68,8 @@ class KernelReport(SiteTable):
     """What the kernel does, and the document that has it."""
     element: int = 4
     """Bytes of an element of A and B, as they lie in shared memory."""
+    notes: tuple[str, ...] = ()
+    """What a reader of the figures must know."""
 
     def time(self, chip: ChipLike | None = None) -> TimeBound:
         """Return a lower bound of the kernel's time, and what removing bank conflicts can gain.
@@ -112,14 +114,14 @@ class KernelReport(SiteTable):
         on = "" if self.chip is None else f", {self.chip}"
         return Table(
             [{**row, **law} for row in self.rows()],
-            self.totals(),
+            {**self.totals(), **({"notes": list(self.notes)} if self.notes else {})},
             sums=[
                 ("shared" if kind == "all" else f"shared {kind}s", {**sums, **law})
                 for kind, sums in self.totals().items()
             ],
             title=f"{self.kernel} ({self.form}{on}), {self.m}x{self.n}x{self.k}, grid {grid} of"
             f" {block} threads{f'; {chosen}' if chosen else ''}",
-            text=[self.about, f"Sites: {evidence}."],
+            text=[self.about, f"Sites: {evidence}.", *self.notes],
             hidden=("memory", "kind", "lines", "evidence", *law),
         )
 
@@ -222,6 +224,7 @@ def replay(
             (site.element for site in launch.sites if isinstance(site, SharedSite)), default=4
         ),
         chip=None if chosen is None else chosen.name,
+        notes=() if chosen is None else chosen.law_notes,
     )
 
 

@@ -188,6 +188,15 @@ class Chip:
         digest = hashlib.sha256(said.encode()).hexdigest()[:12]
         return f"<Chip {self.name}, {self.compute_capability}, {self.law}, {digest}>"
 
+    @property
+    def law_notes(self) -> tuple[str, ...]:
+        """What figures of this chip rest on, if nobody compared its accesses with the law.
+
+        >>> Chip.of("B200").law_notes, Chip.of("H100").law_notes
+        (("the H200's law for B200: not measured there",), ())
+        """
+        return () if self.law != "assumed" else (f"the H200's law for {self}: not measured there",)
+
     @cached_property
     def instructions(self) -> Mapping[str, Instruction]:
         """Its instructions by their SASS names; read-only."""

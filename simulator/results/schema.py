@@ -171,7 +171,7 @@ PRINTED: Mapping[str, tuple[Printed, ...]] = {
     ),
     "count": (
         Printed(f"access op phases {_COSTS} cycles n_way rule",
-                f"requests {_COSTS} cycles n_way", "chip"),
+                f"requests {_COSTS} cycles n_way", "chip", "notes"),
     ),
     "compare": (
         Printed(f"input {_COSTS} wavefronts_change bank_conflicts_change", "worse",
@@ -182,10 +182,10 @@ PRINTED: Mapping[str, tuple[Printed, ...]] = {
     "optimize": (Printed(f"access op {_BEFORE}", f"{_BEFORE} optimum", types={"access": _TEXT}),),
     "sass": (
         Printed(f"file line executed {_COSTS} {_MOVED} rule",
-                f"executed {_COSTS} {_MOVED} requests blocks extrapolated",
+                f"executed {_COSTS} {_MOVED} requests blocks extrapolated notes",
                 "address opcode space unit instructions chip", "fixes", types=_UNKNOWN),
         Printed(f"kernel grid block file line executed {_COSTS} {_MOVED} rule", "bank_conflicts",
-                "address opcode space unit instructions chip", "fixes", types=_UNKNOWN),
+                "address opcode space unit instructions chip", "notes fixes", types=_UNKNOWN),
         Printed("file line warp_cycles selected rule", _TIME, _STALLED,
                 types=_TIME_TYPES),
         Printed("kernel grid block file line warp_cycles selected rule", "launches",
@@ -199,11 +199,11 @@ PRINTED: Mapping[str, tuple[Printed, ...]] = {
     ),
     "simulate": (
         Printed(f"fragment op instructions {_COSTS} n_way cycles rule",
-                f"instructions {_COSTS} n_way cycles", "chip"),
+                f"instructions {_COSTS} n_way cycles", "chip", "notes"),
     ),
     "replay": (
         Printed(f"source memory kind op instructions requests {_COSTS} sectors lines evidence rule",
-                "load store all", "chip"),
+                "load store all", "chip", "notes"),
     ),
     "kernels": (Printed("kernel does parameters document", "kernels",
                         types={"parameters": _TEXT}),),

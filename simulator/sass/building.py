@@ -65,7 +65,9 @@ class Build:
             for kind, name in never_set(cubin, chosen, instructions, self.symbols)
         )
         cubin = with_symbols(cubin, self.symbols)
-        return Built(cubin, decode(instructions, cubin.kernels[chosen.name]), unset)
+        return Built(
+            cubin, decode(instructions, cubin.kernels[chosen.name]), (*cubin.notes, *unset)
+        )
 
     def _check_template(self, source: str) -> None:
         """Raise CubinError where the kernel is a template in the source, without arguments."""

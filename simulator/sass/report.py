@@ -308,11 +308,12 @@ class CompiledReport(SiteTable):
         ]
         units = {row["unit"] for row in self._rows if row["executed"] != 0}
         totals = {
-            **{name: _summed(found, name) for name in _FIGURES},
+            **{name: _sum(row[name] for row in found) for name in _FIGURES},
             "share": 100.0 if self._pipe else 0.0,
             "requests": self.totals()["all"]["requests"],
             "blocks": self.blocks,
             "extrapolated": self.extrapolated,
+            "notes": list(self.notes),
         }
         grid, block = ("x".join(map(str, shape)) for shape in (self.grid, self.block))
         on = "" if self.chip is None else f" on {self.chip}"
@@ -337,11 +338,12 @@ class CompiledReport(SiteTable):
                 *(("unit", "share") if units <= {"lsu"} else ()),
                 *(() if "gmma" in units else TENSOR),
                 *(() if "tma" in units else COPIED),
-                *(() if totals["packets"] else NEIGHBOUR),
+                *(() if totals["packets"] != 0 else NEIGHBOUR),
                 *law,
             ),
             columns=[*names, "file", "line", *_FIGURES, "share", *law],
             listings=self.listings(),
+            unknown="?",
         )
 
     def _printed(self) -> list[str]:

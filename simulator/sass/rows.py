@@ -51,6 +51,7 @@ def make_report(
     sites: dict[int, list[int]] = {}
     for index, site in enumerate(launch.program.sites):
         sites.setdefault(site.number, []).append(index)
+    rows.notes += launch.chip.law_notes if launch.chip is not None else ()
     found = launch.races.found() if launch.races else []
     rows.notes += [f"{each}" for each in found[:_MOST_RACES]]
     if len(found) > _MOST_RACES:

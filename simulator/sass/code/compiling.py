@@ -21,7 +21,7 @@ from typing import Any
 
 from simulator.errors import CompileError, ToolError
 from simulator.sass.architectures import WITH_OWN_FEATURES
-from simulator.sass.code.diagnostics import explain
+from simulator.sass.code.diagnostics import explain, overridden
 from simulator.sass.code.headers import PRELUDE, headers_folders, is_standard
 from simulator.sass.code.naming import check_length, plain_path
 from simulator.sass.code.nvcc import request_for
@@ -52,6 +52,8 @@ class Compiled:
     cubin: bytes
     symbols: dict[str, str] = field(default_factory=dict)
     """By expression, such as "gemm<64, 64>"."""
+    notes: tuple[str, ...] = ()
+    """What a reader of its figures must know: macros that did not take effect."""
 
 
 def compile_source(
@@ -160,7 +162,8 @@ def compile_translation(
         if "missing" in answer:
             raise ToolError(answer["missing"])
         if "log" not in answer:
-            return Compiled(base64.b64decode(answer["cubin"]), answer["symbols"])
+            notes = overridden(answer["warnings"], options.define)
+            return Compiled(base64.b64decode(answer["cubin"]), answer["symbols"], notes)
         if repaired := without_static(answer["log"], headers):
             headers |= repaired
             continue
@@ -200,7 +203,8 @@ def _by_nvcc(
         if "missing" in answer:
             raise ToolError(answer["missing"])
         if "cubin" in answer:
-            return Compiled(base64.b64decode(answer["cubin"]))
+            notes = overridden(answer["warnings"], options.define)
+            return Compiled(base64.b64decode(answer["cubin"]), notes=notes)
         if f"not supported on .target '{arch}'" in answer["log"] and arch in WITH_OWN_FEATURES:
             arch = f"{arch}a"
             continue

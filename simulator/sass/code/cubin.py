@@ -96,6 +96,8 @@ class Cubin:
     variables: tuple[Variable, ...]
     asked: dict[str, str] = field(default_factory=dict)
     """Symbols of templates that were instantiated by name, such as "gemm<Alias>"."""
+    notes: tuple[str, ...] = ()
+    """What the compiler said that a reader of figures must know."""
 
     def kernel(self, name: str | None) -> CubinKernel:
         """Find a kernel by its symbol or by its plain C++ name; None: the only one.

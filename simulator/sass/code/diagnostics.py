@@ -9,14 +9,20 @@ from __future__ import annotations
 
 import re
 import shlex
+from collections.abc import Sequence
 from pathlib import Path
 
 from simulator.sass.code.headers import headers_folders, is_standard
 from simulator.sass.code.translation import Translation
 
-__all__ = ["explain"]
+__all__ = ["explain", "overridden"]
 
 _MOST = 12  # messages that are shown
+_REDEFINED = re.compile(  # as cudafe and NVRTC say it, and as g++ does
+    r"^(.+?)(?:\((\d+)\)|:(\d+)(?::\d+)?): warning(?: #\d+-D: incompatible redefinition of macro)?"
+    r":? \"(\w+)\"(?: redefined)?\s*$",
+    re.MULTILINE,
+)
 _HEAD = re.compile(
     r"(?P<file>[^\n]+?)(?:\(\d+\)|:\d+:\d+): (?P<kind>[\w\- ]*?(?:error|warning|remark|note))\b"
 )
@@ -55,6 +61,23 @@ def explain(log: str, name: str, source: str, translation: Translation) -> str:
             " compile_commands.json names: pass -I FOLDER for what the compiler says of them"
         )
     return "\n".join(said)
+
+
+def overridden(log: str, defined: Sequence[str]) -> tuple[str, ...]:
+    """Return a note for each macro of -D that the source defines once more, and so decides.
+
+    >>> log = 'gemm.cu(3): warning #47-D: incompatible redefinition of macro "LDA"'
+    >>> overridden(log, ["LDA=72"])
+    ('-D LDA=72 has no effect behind gemm.cu:3, which defines LDA (to choose it with -D, put \
+#ifndef LDA and #endif around that line)',)
+    """
+    given = {each.partition("=")[0]: each for each in defined}
+    return tuple(
+        f"-D {given[name]} has no effect behind {Path(file).name}:{row or line}, which defines"
+        f" {name} (to choose it with -D, put #ifndef {name} and #endif around that line)"
+        for file, row, line, name in dict.fromkeys(_REDEFINED.findall(log))
+        if name in given
+    )
 
 
 def _secret(translation: Translation) -> set[str]:

@@ -131,7 +131,7 @@ def _compiled(
     expressions = (kernel,) if kernel and "<" in kernel else ()
     compiled = compile_source(source, arch, name, expressions, options, folder)
     try:
-        return replace(read_cubin(compiled.cubin), asked=compiled.symbols)
+        return replace(read_cubin(compiled.cubin), asked=compiled.symbols, notes=compiled.notes)
     except CubinError as error:
         from simulator.sass.code.signatures import signatures
         from simulator.sass.code.source import Source

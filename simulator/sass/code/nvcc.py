@@ -103,7 +103,8 @@ def _run(request: dict[str, Any]) -> dict[str, str]:
         if process.returncode or not cubin.is_file():
             log = said.decode(errors="replace").replace(str(unit), "the source")
             return {"log": log.strip() or f"nvcc ended with {process.returncode}"}
-        return {"cubin": base64.b64encode(cubin.read_bytes()).decode()}
+        image = base64.b64encode(cubin.read_bytes()).decode()
+        return {"cubin": image, "warnings": said.decode(errors="replace")}
 
 
 if __name__ == "__main__":

@@ -22,8 +22,8 @@ _CORE = 0
 def run(request: dict[str, Any]) -> dict[str, Any]:
     """Compile: `source`, `name`, `headers` by name, `options`, `expressions` to instantiate.
 
-    The answer has `cubin` in base64 and `symbols` by expression; or `log`, what the compiler
-    said; or `missing`, where there is no compiler.
+    The answer has `cubin` in base64, `symbols` by expression and `warnings`; or `log`, what the
+    compiler said; or `missing`, where there is no compiler.
     """
     try:
         from cuda.bindings import nvrtc
@@ -51,10 +51,7 @@ def run(request: dict[str, Any]) -> dict[str, Any]:
     options = [option.encode() for option in request["options"]]
     (status,) = nvrtc.nvrtcCompileProgram(program, len(options), options)
     if status != ok:
-        _, size = nvrtc.nvrtcGetProgramLogSize(program)
-        log = b" " * size
-        nvrtc.nvrtcGetProgramLog(program, log)
-        return {"log": log.rstrip(b"\0 ").decode(errors="replace") or str(status)}
+        return {"log": _log(program) or str(status)}
     _, size = nvrtc.nvrtcGetCUBINSize(program)
     cubin = b" " * size
     nvrtc.nvrtcGetCUBIN(program, cubin)
@@ -63,7 +60,19 @@ def run(request: dict[str, Any]) -> dict[str, Any]:
         status, symbol = nvrtc.nvrtcGetLoweredName(program, expression.encode())
         if status == ok:
             symbols[expression] = symbol.decode()
-    return {"cubin": base64.b64encode(cubin).decode(), "symbols": symbols}
+    return {
+        "cubin": base64.b64encode(cubin).decode(), "symbols": symbols, "warnings": _log(program),
+    }  # fmt: skip
+
+
+def _log(program: Any) -> str:
+    """Return what the compiler said of a program."""
+    from cuda.bindings import nvrtc
+
+    _, size = nvrtc.nvrtcGetProgramLogSize(program)
+    log = b" " * size
+    nvrtc.nvrtcGetProgramLog(program, log)
+    return log.rstrip(b"\0 ").decode(errors="replace")
 
 
 def preload(library: str) -> None:

@@ -70,7 +70,7 @@ def test_one_kernel_can_be_chosen_and_json_has_all_rows(
     answer = json.loads(capsys.readouterr().out)
     assert {row["kernel"] for row in answer["rows"]} == {"turn<32>"}
     assert [row["space"] for row in answer["rows"]].count("shared") == 2
-    assert answer["totals"] == {"bank_conflicts": 992}
+    assert answer["totals"] == {"bank_conflicts": 992, "notes": []}
     assert main([*arguments, "--fail-on-conflict"]) == 1
 
 
