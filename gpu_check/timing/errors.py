@@ -3,13 +3,15 @@
     python -m gpu_check.timing.errors estimate CASES.json ESTIMATES.csv [CHIP [CASE...]]
     python -m gpu_check.timing.errors compare ESTIMATES.csv MEASURED.csv
     python -m gpu_check.timing.errors sets [MODEL [LAST]]
+    python -m gpu_check.timing.errors range [MODEL]
 
 CASES.json and MEASURED.csv are those of `gpu_check.timing.kernels`. The first needs no GPU, and
 writes what the model says, so that it is known before anything is measured; the second prints a row
 per kernel, the pairs, and what `summary` says. The third prints a row per recorded set: with MODEL
 `before`, what was said before the set was measured; with `newest`, what a later model says, which
 has seen it. With LAST, it prints only so many sets, the last ones, and the row of all. Then it says
-which goals the sets meet.
+which goals the sets meet. The fourth counts the launches that were measured in the range that
+`KernelTime` says. A table that is not where it is said to be is taken from `gpu_check/data`.
 """
 
 from __future__ import annotations
@@ -25,6 +27,7 @@ from gpu_check.timing.kernels import read_cases
 from layouts.errors import plural
 from simulator.sass.arguments import argument
 from simulator.sass.replay import replay_compiled
+from simulator.timing.kernel_time import SPREAD
 
 __all__ = ["SETS", "beside", "modelled", "pairs", "recorded", "set_rows", "sets", "summary"]
 
@@ -64,7 +67,12 @@ def recorded(path: str | Path, name: str = "") -> dict[str, dict[str, Any]]:
 
     `name`: of a set, whose rows alone are taken, where the table has a column `set`.
     """
-    with Path(path).open(encoding="utf-8", newline="") as file:
+    given = Path(path)
+    is_ours = not given.exists() and given.parent == Path()
+    place = DATA / given if is_ours else given
+    if not place.exists():
+        raise SystemExit(f"There is no table {path} (accepted: a file, or a name of {DATA}).")
+    with place.open(encoding="utf-8", newline="") as file:
         return {
             row["case"]: {k: _value(v) for k, v in row.items()}
             for row in csv.DictReader(file)
@@ -285,6 +293,24 @@ def sets(model: str = "before", last: str | None = None) -> None:
     print("\n".join(summary(every)))
 
 
+def ranges(model: str = "before") -> None:
+    """Print how many launches came to lie in the range that is said of an estimate."""
+    found = {name: rows for name in SETS if (rows := set_rows(name, model))}
+    least, most = SPREAD
+    for name, sets_ in (
+        ("all sets", list(found.values())),
+        ("the last two", [*found.values()][-2:]),
+    ):
+        rows = [row for listed in sets_ for row in listed if row["estimate"]]
+        held = sum(
+            max(least * row["estimate"], row["bound"]) <= row["measured"] <= most * row["estimate"]
+            for row in rows
+        )
+        print(
+            f"{name}: {held} of {len(rows)} launches from {least:.0%} to {most:.0%} of the estimate"
+        )
+
+
 def estimate(cases: str, out: str, chip: str = "H100", *names: str) -> None:
     """Write what the model says of all cases, or those named: a table with the columns above."""
     with Path(out).open("w", encoding="utf-8", newline="") as file:
@@ -306,7 +332,9 @@ def compare(estimates: str, measured: str) -> None:
     from tabulate import tabulate
 
     known = recorded(measured)
-    rows = [beside(row, known[name]) for name, row in recorded(estimates).items() if name in known]
+    of_set = next((name for name, stem in SETS.items() if stem == Path(measured).stem), "")
+    said = recorded(estimates, of_set)
+    rows = [beside(row, known[name]) for name, row in said.items() if name in known]
     print(tabulate([shown(row) for row in rows], headers="keys", tablefmt="github"))
     print()
     ratios = [{name: _rounded(value) for name, value in row.items()} for row in pairs(rows)]
@@ -335,10 +363,10 @@ def _rounded(value: Any) -> Any:
     return f"{value:.2f}" if isinstance(value, float) else value
 
 
+_COMMANDS = {"estimate": estimate, "compare": compare, "sets": sets, "range": ranges}
+
 if __name__ == "__main__":
-    if sys.argv[1] == "estimate":
-        estimate(*sys.argv[2:])
-    elif sys.argv[1] == "sets":
-        sets(*sys.argv[2:])
-    else:
-        compare(*sys.argv[2:])
+    command = _COMMANDS.get(sys.argv[1] if sys.argv[1:] else "")
+    if command is None:
+        raise SystemExit(__doc__)
+    command(*sys.argv[2:])

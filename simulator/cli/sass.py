@@ -26,7 +26,7 @@ from simulator.cli.outputs import (
 )
 from simulator.cli.replacing import REPLACED, launches_itself, replaced, typed
 from simulator.cli.sources import COMPILER, CompilerCommand, shape
-from simulator.cli.timing import check_rules, is_timed, table_of, time_option
+from simulator.cli.timing import check_rules, is_timed, shown_of, table_of, time_option
 from simulator.cli.watching import watched
 from simulator.results.text import by_rule
 
@@ -374,5 +374,6 @@ def _show_reports(reports: dict[str, CompiledReport], output: Format, by: By) ->
     if output in ("json", "csv"):  # where there is no room for them
         for note in next(iter(reports.values())).notes:
             click.echo(f"bankwise: {note}", err=True)
-    table = by_rule({rule: table_of(each, by) for rule, each in reports.items()})
+    made = table_of if output in ("json", "csv") else shown_of
+    table = by_rule({rule: made(each, by) for rule, each in reports.items()})
     show_with_fixes(table, reports, output)

@@ -7,28 +7,34 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from simulator.results.columns import law_columns
-from simulator.results.text import Table
+from layouts.errors import plural
+from simulator.results.columns import STALLS, heading, law_columns
+from simulator.results.text import Listing, Table
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from simulator.sass.report import By, CompiledReport
 
-__all__ = ["check_rules", "is_timed", "table_of", "time_option"]
+__all__ = ["check_rules", "is_timed", "shown_of", "table_of", "time_option"]
 
 _WARP_CYCLES = (
     "Warp cycles are those of all warps that one SM runs, by what keeps each from issuing; in"
-    " `selected` it issues. --format json and csv also have the reasons below 1 %."
+    " `selected` it issues. --format json and csv have the cycles of every reason."
 )
+_SHARE = "warp cycles %"
+_LEAST = 1.0
+"""Per cent of all warp cycles: rows that are less are not shown."""
+_WIDTH = 100
+_SHORTEST = 24  # characters of a source line
 
 
 def time_option(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add `--time`, of which `is_timed` tells."""
     return click.option(
         "--time", is_flag=True,
-        help="Show the time on --chip (default: an H100) and where warps wait, instead"
-        " of conflicts.",
+        help="Show the time on --chip and where warps wait, instead of conflicts. By"
+        " default an H100, or where that does not run the code, a chip that does.",
     )(command)  # fmt: skip
 
 
@@ -47,23 +53,67 @@ def check_rules(rules: Sequence[str]) -> None:
 
 
 def table_of(report: CompiledReport, by: By) -> Table:
-    """Return a report's table, or with `--time` that of its time."""
+    """Return a report's table, or with `--time` that of its time, with all figures."""
     if not is_timed():
         return report.table(by=by)
-    found = report.time()
-    table = found.table(by)
+    table = report.time().table(by)
     law = law_columns(report.rule, report.chip)
     return replace(
         table,
         rows=[{**row, **law} for row in table.rows],
-        sums=[(label, {**sums, **law}) for label, sums in table.sums or ()],
         columns=[*table.columns, *law],
-        hidden=[*table.hidden, *law],
-        title=f"{report.title} on {found.chip}: {_size(report)}",
-        text=[_WARP_CYCLES] if table.rows else (),
     )
 
 
-def _size(report: CompiledReport) -> str:
-    grid, block = ("x".join(map(str, shape)) for shape in (report.grid, report.block))
-    return f"grid {grid}, block {block}"
+def shown_of(report: CompiledReport, by: By) -> Table:
+    """Return a report's table for people, or with `--time` that of its time."""
+    if not is_timed():
+        return report.table(by=by)
+    found = report.time()
+    table = found.table(by)
+    whole = sum(row["warp_cycles"] for row in table.rows) or 1
+    rows = [_shown(row, whole, by) for row in table.rows]
+    kept = [row for row in rows if row[_SHARE] >= _LEAST]
+    more = len(rows) - len(kept)
+    text = [
+        f"{plural(more, 'more row')}, each below 1 % of warp cycles: --format csv or json has all."
+    ] * bool(more)
+    text += [_WARP_CYCLES if rows else f"No table: where warps wait is not known on {found.chip}."]
+    kept = _with_source(kept, table.rows, report.sources) if by == "line" else kept
+    grid, block = ("x".join(map(str, size)) for size in (report.grid, report.block))
+    return Table(
+        kept, table.totals, sums=[], answer=table.answer,
+        title=f"{report.title} on {found.chip}: grid {grid}, block {block}",
+        text=[*text, *(report.rerun.notes if report.rerun is not None else ())],
+    )  # fmt: skip
+
+
+def _shown(row: Mapping[str, Any], whole: int, by: By) -> dict[str, Any]:
+    """Return a row with its place, its share of warp cycles and its two main reasons."""
+    file = Listing(row["file"], (), {}).name
+    place = f"{file}:{row['line']}" if row["line"] else file or "no line"
+    waits = sorted((name for name in STALLS if name in row), key=lambda name: -row[name])[:2]
+    shares = ((heading(name), round(100 * row[name] / (row["warp_cycles"] or 1))) for name in waits)
+    return {
+        **({name: row[name] for name in ("address", "opcode")} if by == "instruction" else {}),
+        "place": place,
+        _SHARE: round(100 * row["warp_cycles"] / whole, 1),
+        "mostly": ", ".join(f"{name} {share} %" for name, share in shares if share),
+    }
+
+
+def _with_source(
+    shown: list[dict[str, Any]], rows: Sequence[Mapping[str, Any]],
+    sources: Mapping[str, Sequence[str]],
+) -> list[dict[str, Any]]:  # fmt: skip
+    """Return rows of lines with the text of each, as far as it fits, where that is known."""
+    texts = []
+    for row in rows[: len(shown)]:
+        lines = sources.get(row["file"], ())
+        texts.append(lines[row["line"] - 1].strip() if 0 < row["line"] <= len(lines) else "")
+    if not any(texts):
+        return shown
+    taken = max(len(row["place"]) + len(row["mostly"]) for row in shown) + len(_SHARE) + 6
+    most = max(_SHORTEST, _WIDTH - taken)
+    cut = (text if len(text) <= most else f"{text[: most - 1]}…" for text in texts)
+    return [{**row, "source": text} for row, text in zip(shown, cut, strict=True)]

@@ -17,6 +17,7 @@ from simulator.results.sites import SiteTable
 from simulator.results.tables import Columns, rows
 from simulator.results.text import Listing, Table
 from simulator.sass.code.cubin import plain_name
+from simulator.sass.metrics import profiler_metrics
 
 if TYPE_CHECKING:
     from simulator.fixing.fix import Fix
@@ -103,7 +104,8 @@ class CompiledReport(SiteTable):
         """Return the time that the launch takes on a chip, and where it goes.
 
         Blocks run again for it, with the arguments as they are when a chip and a clock are first
-        asked for; the report keeps the time then. `chip`: that of the replay, or the H100.
+        asked for; the report keeps the time then. `chip`: that of the replay, or the H100; where
+        that does not run the code, one that does.
         `clock_mhz`: of its SMs; None: their boost clock, or what matrix products leave of it.
 
         `cycles` are None for a chip that was not measured, and for locks that warps wait for.
@@ -113,7 +115,7 @@ class CompiledReport(SiteTable):
         """
         from simulator.timing.launch_time import time_of
 
-        chosen = Chip.of(chip or self.chip or "H100")
+        chosen = Chip.of(chip or self.chip or self._timed_chip())
         key = chosen, repr(clock_mhz)  # what is no number is refused below
         if key not in self._times:
             self._times[key] = time_of(self.relaunch().work(chosen), chosen, clock_mhz)
@@ -156,10 +158,19 @@ class CompiledReport(SiteTable):
             return None
         return occupancy(prod(self.block), self.registers, self.shared_bytes, device)
 
+    @property
+    def _capability(self) -> int:
+        return int(self.arch.removeprefix("sm_").rstrip("af"))
+
+    def _timed_chip(self) -> str:
+        """Return the H100 where it runs the code, else the chip of which the counts are."""
+        device = self._device()
+        runs = Chip.of("H100").runs(self._capability)
+        return "H100" if runs or device is None else device.name
+
     def _device(self) -> Device | None:
-        capability = int(self.arch.removeprefix("sm_").rstrip("af"))
         name = self.chip or next(
-            (each for each in reversed(CHIPS) if Chip.of(each).capability == capability), None
+            (each for each in reversed(CHIPS) if Chip.of(each).capability == self._capability), None
         )
         return DEVICES.get(name) if name is not None else None
 
@@ -362,38 +373,7 @@ class CompiledReport(SiteTable):
         atomics, which the profiler counts apart. The operand reads of wgmma (`…_op_gmma`) are part
         of `memory_l1_wavefronts_shared` and its ideal, as in Nsight Compute's source view.
         """
-        each = self._rows
-
-        def total(figure: str, *names: str) -> int:
-            return sum(row[figure] or 0 for row in each if row["opcode"].split(".")[0] in names)
-
-        def requests(name: str) -> int:
-            # The profiler leaves out executions without an active lane here, as it does not there.
-            return sum(
-                site.requests
-                for site in self.sites
-                if site.memory == "shared" and site.op.split(".")[0] == name
-            )
-
-        wavefronts = "smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op"
-        conflicts = "l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op"
-        both = ("LDS", "LDSM", "STS", "STSM")
-        totals = self.totals()
-        gmma, moved = totals["gmma"]["wavefronts"], totals["global"]
-        return {
-            "smsp__sass_inst_executed_op_shared_ld.sum": requests("LDS"),
-            "smsp__sass_inst_executed_op_shared_st.sum": requests("STS"),
-            f"{wavefronts}_ld.sum": total("wavefronts", "LDS"),
-            f"{wavefronts}_st.sum": total("wavefronts", "STS"),
-            "sm__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_gmma.sum": gmma,
-            "memory_l1_wavefronts_shared": total("wavefronts", *both) + gmma,
-            "memory_l1_wavefronts_shared_ideal": total("ideal", *both) + gmma,
-            "derived__memory_l1_wavefronts_shared_excessive": total("excessive", *both),
-            f"{conflicts}_ld.sum": total("bank_conflicts", "LDS", "LDSM"),
-            f"{conflicts}_st.sum": total("bank_conflicts", "STS", "STSM"),
-            "memory_l2_theoretical_sectors_global": moved["sectors"],
-            "memory_l2_theoretical_sectors_global_ideal": moved["ideal_sectors"],
-        }
+        return profiler_metrics(self._rows, self.sites, self.totals())
 
     def to_dict(self) -> dict[str, Any]:
         """Return what every table of sites has, with "instructions" and "lines" beside."""

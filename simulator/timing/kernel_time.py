@@ -8,6 +8,7 @@ from functools import cached_property
 from math import ceil
 from typing import Any, ClassVar
 
+from simulator.results.columns import heading
 from simulator.results.tables import Columns, Result, rows
 from simulator.results.text import Table
 from simulator.timing.pipes import NAMES, TimeBound
@@ -20,11 +21,34 @@ SPREAD = (0.90, 1.25)
 
 Thirty sets of launches were estimated before they were measured, each by the model of its
 time. So it was for 1,391 of 1,542, and for 93 of the last 102 (gpu_check/data/h100_timed_*,
-docs/explanation/time-record.md).
+docs/explanation/time-record.md; `python -m gpu_check.timing.errors range`).
 """
 
 SLACK = 1.02
 """Cycles of one launch may be so many times another's, and it is not called slower."""
+
+_BUSY = 0.6
+"""Of the time: a pipe that is busy for longer is called what limits a launch."""
+
+_WAITS = {
+    "short_scoreboard": "results of shared memory, special functions or shuffles",
+    "mio_throttle": "room in the queue to shared memory",
+    "long_scoreboard": "loads of global or local memory",
+    "lg_throttle": "room in the queue to global memory",
+    "barrier": "other warps at a barrier",
+    "math_pipe_throttle": "a busy math pipe",
+    "dispatch_stall": "dispatch",
+    "not_selected": "their turn",
+    "wait": "fixed latencies",
+    "drain": "their last stores",
+    "membar": "a memory fence",
+    "sleeping": "their sleep to end",
+    "gmma": "products of wgmma",
+    "imc_miss": "constants",
+    "no_instruction": "instructions",
+    "branch_resolving": "branches",
+}
+"""What warps wait for, by the reason."""
 
 _SHOWN = 0.01
 """Of all warp cycles: reasons that are less are not shown."""
@@ -162,8 +186,9 @@ class KernelTime(Result):
             time = "" if self.seconds is None else f", {spelled(self.seconds)}"
             said.append(
                 f"About {self.cycles:,} cycles{time}. A measurement should lie between {low:,} and"
-                f" {high:,}."
+                f" {high:,}: 9 of 10 did."
             )
+            said.append(self._limited())
             said.append(
                 f"Lower bound, with these conflicts: {self.bound_cycles:,}"
                 f" ({self.bound.cycles / max(self.cycles, 1):.0%}), set by {limiter}."
@@ -178,6 +203,23 @@ class KernelTime(Result):
             said.append(f"At least {self.bound_cycles:,} cycles: {limiter}.")
             said.append(self.bound.verdict())
         return [*said, *map(_sentence, self.notes)]
+
+    def _limited(self) -> str:
+        """Say what limits the launch: itself, a pipe that is busy, or what warps wait for."""
+        fixed = (self.cycles or 0) - (self.active_cycles or 0)
+        if fixed > (self.active_cycles or 0):
+            return f"Limited by the launch itself: {fixed:,} of the cycles, whatever it does."
+        pipe, busy = next(iter(self.pipes.items()))
+        told = f"{NAMES[pipe]}, busy {busy:.0%} of the time"
+        if busy >= _BUSY:
+            return f"Limited by {told}."
+        shares = self.reasons.values()
+        waits = [each for each in self.reasons.items() if each[0] != "selected" and each[1]][:2]
+        most = " and ".join(
+            f"{_WAITS.get(name, 'other causes')} ({heading(name)}, {cycles / sum(shares):.0%})"
+            for name, cycles in waits
+        )
+        return f"Limited by what warps wait for: {most}. The busiest pipe is {told}."
 
     def __str__(self) -> str:
         return "\n".join(self.sentences())

@@ -125,9 +125,12 @@ def _notes(work: Work, found: Estimate) -> list[str]:
     notes += _indexed_constants(work)
     blocks = [_did(trace, len(work.instructions)) for trace in work.traces]
     if any(not np.array_equal(each, blocks[0]) for each in blocks):
+        ran = len(blocks)
         notes.append(
-            f"blocks differ: for the estimate {len(blocks)} of them ran, and each stands for an"
-            " equal share of the grid"
+            "blocks differ: all of them ran for the estimate"
+            if ran >= work.blocks
+            else f"blocks differ: for the estimate {ran} of them ran, and each stands for an equal"
+            " share of the grid"
         )
     if len(found.run.ends) < found.blocks:
         notes.append(

@@ -116,18 +116,19 @@ class TimeBound:
 
         >>> cycles, floor = {"shared": 300.0, "fma": 200.0}, {"shared": 100.0, "fma": 200.0}
         >>> print(TimeBound("H100", cycles, floor, 1980.0).verdict())
-        Without bank conflicts at most ×2.00; ×1.50 if it runs at its lower bound, then set by FMA.
+        Without bank conflicts at most 2.00 times as fast; 1.50 times if it takes its least \
+cycles, which FMA then sets.
         """
         if not self.pipes:
             return f"The pipes of {self.chip} are not known."
         if self.saved <= 0:
             return "No gain: there are no bank conflicts to remove."
-        most = f"Without bank conflicts at most ×{self.most:.2f}"
+        most = f"Without bank conflicts at most {self.most:.2f} times as fast"
+        least = "if it takes its least cycles, which"
         if self.speedup < 1.005:
-            limiter = NAMES[self.limiter]
-            return f"{most}; no gain if it runs at its lower bound, set by {limiter}."
+            return f"{most}; no gain {least} {NAMES[self.limiter]} sets."
         after = NAMES[self.without_conflicts.limiter]
-        return f"{most}; ×{self.speedup:.2f} if it runs at its lower bound, then set by {after}."
+        return f"{most}; {self.speedup:.2f} times {least} {after} then sets."
 
     def __str__(self) -> str:
         if not self.pipes:
@@ -152,7 +153,7 @@ def bound_of(work: Work, chip: ChipLike, clock_mhz: float | None = None) -> Time
     demands = [_demand(work, trace, rates) for trace in work.traces]
     notes = []
     executed = [trace.instructions for trace in work.traces]
-    if len(set(executed)) > 1:
+    if len(set(executed)) > 1 and len(work.traces) < work.blocks:
         notes.append(
             "blocks differ: for the lower bound, each that did not run is taken to give every pipe"
             " as little work as any that ran"
@@ -283,7 +284,7 @@ def _memory_cycles(
         cycles["l2"] *= min(clock_mhz / chip.clock_mhz, 1.0)
     cycles |= far_cycles(found.first_read, found.written, chip, clock_mhz)
     notes = []
-    if not found.covers_grid:
+    if not found.covers_grid and len(work.traces) < work.blocks:
         notes.append(
             "for L2 and DRAM the lower bound counts the global memory of the blocks that ran alone:"
             " which sectors the others touch does not follow from it"

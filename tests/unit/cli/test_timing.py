@@ -15,7 +15,8 @@ from jsonschema import Draft202012Validator
 from simulator.cli import main
 from simulator.cli.commands import cli
 from simulator.results.schema import schema
-from tests.sass_kernels import needs_tools
+from simulator.sass.code.compiling import compile_source
+from tests.sass_kernels import needs_compiler, needs_tools
 from tests.unit.cli.test_sass import TRANSPOSE
 
 pytestmark = needs_tools
@@ -39,8 +40,10 @@ def test_text_says_the_cycles_where_warps_wait_and_what_conflicts_cost() -> None
     text = run(*TRANSPOSE, "--time", "--chip", "H100")
     first, *_ = text.splitlines()
     assert first == "transpose_naive on H100: grid 4x4x1, block 32x8x1"
-    assert "short scoreboard" in text
-    assert re.search(r"\n0x0270 +LDS +transpose\.cu +16 ", text)
+    assert re.search(r"\n0x0270 +LDS +transpose\.cu:16 +[\d.]+ +barrier \d+ %, ", text)
+    assert re.search(r"\nLimited by the launch itself: [\d,]+ of the cycles", text)
+    assert max(map(len, text[text.index("\naddress") :].split("\n\n")[0].splitlines())) <= 100
+    assert re.search(r"\n\d+ more rows?, each below 1 % of warp cycles: --format csv or json", text)
     assert re.search(
         r"\nAbout [\d,]+ cycles, [\d.]+ µs\. A measurement should lie between [\d,]+ and [\d,]+",
         text,
@@ -74,6 +77,46 @@ def test_a_chip_without_timing_data_says_so_and_is_no_error(
     assert found["totals"]["bound_cycles"] > 0
     assert found["totals"]["notes"][-1].startswith("Its cycles are not known: latencies")
     assert found["rows"] == []
+
+
+@needs_compiler
+def test_rows_that_take_little_are_counted_and_lines_have_their_text(tmp_path: Path) -> None:
+    """All reasons stood beside each other, 171 columns wide, without the code."""
+    text = run(*TRANSPOSE, "--time", "--by", "line")
+    table = text[text.index("\nplace") + 1 :].split("\n\n")[0].splitlines()
+    assert max(map(len, table)) <= 100
+    assert table[0].split() == ["place", "warp", "cycles", "%", "mostly"]
+    source = tmp_path / "k.cu"
+    source.write_text("__global__ void k(float *p) {\n  p[threadIdx.x] *= 2;\n}\n")
+    given = ["sass", str(source), "--block", "32", "--arg", "zeros:f32[32]", "--time"]
+    assert re.search(r"\nk\.cu:2 .* p\[threadIdx\.x\] \*= 2;\n", run(*given, "--by", "line"))
+
+
+@needs_compiler
+def test_what_limits_a_launch_is_a_pipe_or_what_warps_wait_for(tmp_path: Path) -> None:
+    source = tmp_path / "k.cu"
+    source.write_text("__global__ void k(float *p) { p[threadIdx.x] *= 2; }\n")
+    given = ("sass", str(source), "--block", "32", "--arg", "zeros:f32[32000000]", "--time")
+    text = run(*given, "--grid", "8000")
+    assert re.search(
+        r"\nLimited by what warps wait for: \w.* \(.*%\) and \w.* \(.*%\)\. The b", text
+    )
+    assert re.search(r"\. The busiest pipe is .*, busy \d+% of the time\.\n", text)
+    loop = "for (int i = 0; i < 999; i++) *p = s[(32 * threadIdx.x + i) % 1024];"
+    source.write_text(f"__global__ void k(float *p) {{ volatile __shared__ float s[1024]; {loop} }}\n")
+    text = run("sass", str(source), "--block", "1024", "--arg", "zeros:f32[1024]", "--time")
+    assert "\nLimited by L1 and shared memory's data pipe, busy " in text
+
+
+@needs_compiler
+def test_code_that_an_h100_does_not_run_is_timed_where_it_is_counted(tmp_path: Path) -> None:
+    """The count was of an A100, and the time said that an H100 does not run the code."""
+    cubin = tmp_path / "k.cubin"
+    source = "__global__ void k(float *p) { p[threadIdx.x] *= 2; }"
+    cubin.write_bytes(compile_source(source, "sm_80", "k.cu").cubin)
+    text = run("sass", str(cubin), "--arg", "zeros:f32[32]", "--time")
+    assert " on A100: grid " in text
+    assert "No table: where warps wait is not known on A100." in text
 
 
 def test_what_would_be_ignored_and_what_is_not_known_is_refused(

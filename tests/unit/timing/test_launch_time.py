@@ -207,7 +207,10 @@ def test_the_range_is_said_in_a_sentence() -> None:
     found = time_of(work([*CONFLICTS]), "H100")
     assert found.range is not None
     low, high = found.range
-    assert f". A measurement should lie between {low:,} and {high:,}." in found.sentences()[0]
+    assert (
+        f". A measurement should lie between {low:,} and {high:,}: 9 of 10 did."
+        in found.sentences()[0]
+    )
 
 
 @pytest.mark.parametrize(

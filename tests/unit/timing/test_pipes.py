@@ -102,7 +102,9 @@ def test_a_described_bound_names_what_fixing_gains() -> None:
     assert found.limiter == "shared"
     # Measured: 3,960,032 cycles and 1,606,368 with padded rows.
     assert 2 < found.speedup <= found.most
-    assert found.verdict().startswith(f"Without bank conflicts at most ×{found.most:.2f}; ×")
+    assert found.verdict().startswith(
+        f"Without bank conflicts at most {found.most:.2f} times as fast; "
+    )
     plain = replay("junstar92.smem", m=1024, n=1024, k=1024).time("A100")
     assert plain.verdict() == "No gain: there are no bank conflicts to remove."
     assert plain.chip == "A100"
