@@ -38,6 +38,7 @@ _CHANGES = ("wavefronts", "bank_conflicts")
 _A: dict[Kind, str] = {"access": "an access", "geometry": "a geometry", "kernel": "a kernel"}
 _SITES = 4  # bars of a kernel
 _BAR = 32  # characters of the longest
+_LONG = 60  # characters of a name that a table does not have in full
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,7 +123,8 @@ class InputComparison(Result):
         others = _listed(f"{n:,}" for n in counts if n != best.figures["wavefronts"])
         instead = f" instead of {others}" if others else ""
         return (
-            f"{best.name}: {plural(best.figures['wavefronts'], 'wavefront')}{instead},"
+            f"{self._shown[self.inputs.index(best)]}:"
+            f" {plural(best.figures['wavefronts'], 'wavefront')}{instead},"
             f" {plural(best.figures['bank_conflicts'], 'bank conflict')}"
         )
 
@@ -133,6 +135,12 @@ class InputComparison(Result):
         common = set(words[0]).intersection(*words[1:])
         found = [" ".join(word for word in each if word not in common) for each in words]
         return found if all(found) else [one.name for one in self.inputs]
+
+    @property
+    def _shown(self) -> list[str]:
+        """The inputs' names as a table has them: `labels` where one is long."""
+        names = [one.name for one in self.inputs]
+        return self.labels if max(map(len, names)) > _LONG else names
 
     def _fastest(self, timed: Sequence[tuple[int, str]]) -> str:
         (least, name), most = min(timed), max(cycles for cycles, _ in timed)
@@ -175,14 +183,13 @@ class InputComparison(Result):
 
     def table(self) -> Table:
         """Return a row per input with its differences, and the pictures below."""
-        shown = self.to_dict()
         rows = self.rows()
         for row in rows:
             if row.get("speedup") is not None:
                 row["speedup"] = round(row["speedup"], 3)
         return Table(
             rows,
-            shown["totals"],
+            self.to_dict()["totals"],
             sums=[],
             title=self.verdict,
             text=[
@@ -190,8 +197,18 @@ class InputComparison(Result):
                 for one, name in zip(self.inputs, self.labels, strict=True)
                 if one.time is not None
             ],
-            pictures=[(one.name, one.picture) for one in self.inputs if one.picture],
+            pictures=[
+                (name, one.picture)
+                for one, name in zip(self.inputs, self._shown, strict=True)
+                if one.picture
+            ],
         )
+
+    def shown(self) -> list[Table]:
+        """Return the table with names that fit a screen."""
+        table = self.table()
+        named = zip(table.rows, self._shown, strict=True)
+        return [replace(table, rows=[{**row, "input": name} for row, name in named])]
 
 
 def compare(

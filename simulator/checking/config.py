@@ -89,6 +89,17 @@ def find_config(start: Path) -> Path:
     )
 
 
+def _example(path: Path) -> str:
+    """Return a file of entries for a path that is no such file; "" where it is meant to be one."""
+    if path.suffix == ".toml":
+        return ""
+    return (
+        f" (accepted: a file such as {CONFIG}; next: write one of the lines [[kernel]], file ="
+        f' "{path.name}" and conflicts = 0, and where {path.name} has no launch also kernel, grid,'
+        " block and args)"
+    )
+
+
 def read_config(path: Path) -> CheckFile:
     """Read a file of entries.
 
@@ -98,7 +109,9 @@ def read_config(path: Path) -> CheckFile:
     try:
         data = tomllib.loads(text)
     except (tomllib.TOMLDecodeError, RecursionError) as error:
-        raise CheckError(f"{path} is not TOML: {error or 'nested too deep'}") from error
+        raise CheckError(
+            f"{path} is not TOML: {error or 'nested too deep'}{_example(path)}"
+        ) from error
     prefix = ""
     if path.name == _PROJECT:
         tool = data.get("tool")

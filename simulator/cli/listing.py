@@ -11,9 +11,10 @@ from simulator.cli.output import Format, Table, show
 from simulator.cli.sources import COMPILER
 
 if TYPE_CHECKING:
+    from simulator.sass.code.cubin import Cubin
     from simulator.sass.code.launches import Launches
 
-__all__ = ["list_kernels"]
+__all__ = ["ask_for_arguments", "commands_of", "list_kernels"]
 
 
 def list_kernels(given: Any, options: dict[str, Any], kernel: str | None, output: Format) -> None:
@@ -57,8 +58,58 @@ def list_kernels(given: Any, options: dict[str, Any], kernel: str | None, output
         }
         for each in cubin.kernels.values()
     ]
+    if not text:
+        text = ["\n".join(commands_of(cubin, options["file"]))]
     shown = text if output == "table" else []
     show(Table(rows, {"kernels": len(rows)}, sums=[], text=shown), output)
+
+
+def commands_of(cubin: Cubin, file: str, kernel: str | None = None) -> list[str]:
+    """Return a command to edit and run for each kernel of compiled code, or for one of them."""
+    from simulator.sass.code.cubin import base_name
+    from simulator.sass.code.demangling import demangled, parameter_types
+    from simulator.sass.code.launches import FoundLaunch
+    from simulator.sass.code.placeholders import placeholder
+    from simulator.sass.code.records import Types
+    from simulator.sass.code.signatures import Signature
+
+    said = []
+    names = [base_name(each) for each in cubin.kernels]
+    for each in cubin.kernels.values():
+        if kernel is not None and each.name != cubin.kernel(kernel).name:
+            continue
+        kinds = parameter_types(each.name)
+        name = base_name(each.name)
+        if len(kinds) == len(each.parameters):
+            signature = Signature(name, tuple((kind, "") for kind in kinds))
+            texts = placeholder(signature, Types({}, {}, lambda extents: None))
+        else:
+            sizes = enumerate(parameter.size for parameter in each.parameters)
+            texts = tuple(f"<argument {index}: {size} bytes>" for index, size in sizes)
+        short = name if names.count(name) == 1 else each.name
+        launch = FoundLaunch(short, 0, "<grid>", "<block>", "0", texts, ())
+        listed = f"({', '.join(kinds)})" if kinds else ""
+        said += [f"{demangled(each.name)}{listed}", f"  {launch.command(file)}"]
+    return said
+
+
+def ask_for_arguments(given: Path, options: dict[str, Any], kernel: str | None) -> None:
+    """Raise LaunchError, with a command to edit, for compiled code that takes arguments."""
+    from layouts.errors import plural
+    from simulator.errors import LaunchError
+    from simulator.sass.code.demangling import demangled
+    from simulator.sass.code.images import is_device_code, load
+
+    if not is_device_code(given):
+        return
+    cubin, _ = load(given, options["arch"], kernel)
+    chosen = cubin.kernel(kernel)
+    if chosen.parameters:
+        command = commands_of(cubin, options["file"], chosen.name)[1]
+        takes = f"takes {plural(len(chosen.parameters), 'argument')}"
+        raise LaunchError(
+            f"{demangled(chosen.name)} {takes}, and no --arg was given (next: fill in):\n{command}"
+        )
 
 
 def _declared(launches: Launches) -> Table:

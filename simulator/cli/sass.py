@@ -153,6 +153,10 @@ def sass(
         "cooperative": options["cooperative"],
     }  # fmt: skip
     check_arguments(options["checks"], arguments)
+    if not (arguments or options["triton"]):
+        from simulator.cli.listing import ask_for_arguments
+
+        ask_for_arguments(given, options, kernel)
     reports = {rule: _replay(given, args=arguments, rule=rule, **launch) for rule in rules}
     for name, said in (("grid", "1 block"), ("block", "32 threads")):
         if not is_given(name):

@@ -60,7 +60,15 @@ class CompilerCommand(click.Command):
             else:
                 kept.append(text)
         ctx.meta[COMPILER] = tuple(taken)
-        return super().parse_args(ctx, kept)
+        try:
+            return super().parse_args(ctx, kept)
+        except click.UsageError as error:
+            if "unexpected extra argument" not in error.message:
+                raise
+            raise click.UsageError(
+                f"{error.message}: sass takes one FILE (accepted: a command for each; next, to"
+                " compare two: bankwise compare 'sass a.cu' 'sass b.cu')", ctx,
+            ) from None  # fmt: skip
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Add the compiler's options to --help."""

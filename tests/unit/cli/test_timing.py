@@ -103,7 +103,9 @@ def test_what_limits_a_launch_is_a_pipe_or_what_warps_wait_for(tmp_path: Path) -
     )
     assert re.search(r"\. The busiest pipe is .*, busy \d+% of the time\.\n", text)
     loop = "for (int i = 0; i < 999; i++) *p = s[(32 * threadIdx.x + i) % 1024];"
-    source.write_text(f"__global__ void k(float *p) {{ volatile __shared__ float s[1024]; {loop} }}\n")
+    source.write_text(
+        f"__global__ void k(float *p) {{ volatile __shared__ float s[1024]; {loop} }}\n"
+    )
     text = run("sass", str(source), "--block", "1024", "--arg", "zeros:f32[1024]", "--time")
     assert "\nLimited by L1 and shared memory's data pipe, busy " in text
 
