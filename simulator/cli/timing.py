@@ -68,7 +68,9 @@ def table_of(report: CompiledReport, by: By) -> Table:
 def shown_of(report: CompiledReport, by: By) -> Table:
     """Return a report's table for people, or with `--time` that of its time."""
     if not is_timed():
-        return report.table(by=by)
+        from simulator.sass.reading import for_people
+
+        return for_people(report.table(by=by))
     found = report.time()
     table = found.table(by)
     whole = sum(row["warp_cycles"] for row in table.rows) or 1

@@ -215,6 +215,7 @@ class Tools:
         """
         from simulator.fixing.beside import kernel_names
         from simulator.fixing.fix import fixes_table
+        from simulator.sass.reading import for_people
 
         self._inside(file)
         given = {
@@ -237,7 +238,7 @@ class Tools:
         totals["bank_conflicts"] = sum(
             report.totals()["all"]["bank_conflicts"] for report in reports
         )
-        texts = [*(as_text(report.table(by=by)) for report in reports), *problems]
+        texts = [*(as_text(for_people(report.table(by=by))) for report in reports), *problems]
         if fix:
             with self._lock:
                 fixes = [report.fixes(reports) for report in reports]

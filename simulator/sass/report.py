@@ -18,6 +18,7 @@ from simulator.results.tables import Columns, rows
 from simulator.results.text import Listing, Table
 from simulator.sass.code.cubin import plain_name
 from simulator.sass.metrics import profiler_metrics
+from simulator.sass.reading import for_people
 
 if TYPE_CHECKING:
     from simulator.fixing.fix import Fix
@@ -164,9 +165,8 @@ class CompiledReport(SiteTable):
 
     def _timed_chip(self) -> str:
         """Return the H100 where it runs the code, else the chip of which the counts are."""
-        device = self._device()
         runs = Chip.of("H100").runs(self._capability)
-        return "H100" if runs or device is None else device.name
+        return "H100" if runs or (device := self._device()) is None else device.name
 
     def _device(self) -> Device | None:
         name = self.chip or next(
@@ -328,7 +328,6 @@ class CompiledReport(SiteTable):
         }
         grid, block = ("x".join(map(str, shape)) for shape in (self.grid, self.block))
         on = "" if self.chip is None else f" on {self.chip}"
-        symbol = [] if self.title == self.kernel else [f"{self.title} is {self.kernel}."]
         names = ["address", "opcode", "space", "unit"] if by == "instruction" else []
         places = zip(self.instructions["space"], self.instructions["executed"], strict=True)
         is_quiet = all(space == "global" or executed == 0 for space, executed in places)
@@ -343,7 +342,7 @@ class CompiledReport(SiteTable):
                 *self.units(),
                 *self.notes,
                 *self._resources(),
-                *symbol,
+                *([] if self.title == self.kernel else [f"{self.title} is {self.kernel}."]),
             ],
             hidden=(
                 *(("unit", "share") if units <= {"lsu"} else ()),
@@ -356,6 +355,10 @@ class CompiledReport(SiteTable):
             listings=self.listings(),
             unknown="?",
         )
+
+    def shown(self) -> list[Table]:
+        """Return the table without instructions that no lane executed."""
+        return [for_people(self.table())]
 
     def _printed(self) -> list[str]:
         """Return what the kernel printed, up to the most that a table shows."""

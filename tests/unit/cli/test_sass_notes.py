@@ -91,3 +91,33 @@ def test_a_replay_says_which_law_counts() -> None:
             SOURCE, grid=1, block=32, args=[np.zeros(32, np.float32), np.int32(1)], chip=chip
         )
         assert (f"the H200's law for {chip}: not measured there" in report.notes) == said
+
+
+COPIES = """#include <cuda_pipeline.h>
+__global__ void k(const float4 *in, float4 *out) {
+    __shared__ float4 s[64];
+    for (int i = threadIdx.x; i < 64; i += 32) __pipeline_memcpy_async(&s[i], &in[i], 16);
+    __pipeline_commit();
+    __pipeline_wait_prior(0);
+    __syncthreads();
+    out[threadIdx.x] = s[63 - threadIdx.x];
+}
+"""
+
+
+def test_instructions_that_no_lane_executes_are_left_out_and_copies_explained(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Rows of an LDS with 0 wavefronts, which read nothing, stood between the copies."""
+    path = tmp_path / "k.cu"
+    path.write_text(COPIES)
+    given = ["sass", str(path), "--block", "32", "--arg", "zeros:f32[256]", "--arg"]
+    assert main([*given, "zeros:f32[256]", "--format", "json"]) == 0
+    rows = json.loads(capsys.readouterr().out)["rows"]
+    idle = [row for row in rows if row["wavefronts"] == row["sectors"] == 0]
+    assert idle
+    assert main([*given, "zeros:f32[256]"]) == 0
+    said = capsys.readouterr().out
+    assert f"Left out: {len(idle)} instructions that no lane executed" in said
+    assert "LDGSTS.E.BYPASS (cp.async.cg) does not pass through the shared-memory pipe" in said
+    assert not [line for line in said.splitlines() if f"{idle[0]['address']:#06x}  " in line]
