@@ -26,10 +26,10 @@ from simulator.sass.report import CompiledReport
 from simulator.sass.rows import make_report
 from simulator.sass.run.grid import GridRun, Progress, dim3
 from simulator.sass.sampling import BLOCKS, Blocks, Relaunch, arguments_of, run_blocks
-from simulator.sass.source import source_lines
+from simulator.sass.source import beyond_the_end, source_lines
 from simulator.sass.structures import as_declared, has_structures
 
-__all__ = ["BLOCKS", "DEFAULT_ARCH", "Blocks", "arch_for", "replay_compiled"]
+__all__ = ["BLOCKS", "DEFAULT_ARCH", "Blocks", "arch_for", "replay_compiled", "with_lines"]
 
 DEFAULT_ARCH: Arch = "sm_90"
 """What source is compiled for where nothing else is said: the H200's."""
@@ -168,7 +168,7 @@ def replay_compiled(
         report = replace(report, outputs=code.outputs(report.outputs))
         if code.file is not None:
             lines = source_lines(report.instructions["file"], code.file)
-            report = replace(report, sources=lines)
+            report = with_lines(report, lines)
     again = Relaunch(
         arguments_of(launch), blocks, built.notes, report.sources, build, source or None
     )
@@ -220,4 +220,11 @@ def _with_sources(report: CompiledReport, given: Given, source: str) -> Compiled
     """Return the report with the source files that it names, where they can be found."""
     texts = {SOURCE: given} if source and isinstance(given, str) else {}
     path = None if texts or isinstance(given, bytes | bytearray) else Path(given)
-    return replace(report, sources=source_lines(report.instructions["file"], path, texts))
+    return with_lines(report, source_lines(report.instructions["file"], path, texts))
+
+
+def with_lines(report: CompiledReport, sources: Mapping[str, tuple[str, ...]]) -> CompiledReport:
+    """Return the report with its source files, and a note where they cannot be those."""
+    found = report.instructions
+    said = beyond_the_end(found["file"], found["line"], sources)
+    return replace(report, sources=sources, notes=(*report.notes, *said))

@@ -63,6 +63,10 @@ def make_report(
         rows.notes.append(f"{plural(left_out, 'call')} of printf came after the most that are kept")
     for number in sorted(sites):
         rows.add(number, [(launch.program.sites[index], index) for index in sites[number]])
+    if rows.columns["line"] and not any(rows.columns["line"]):
+        rows.notes.append(
+            "the code names no source lines (next: compile it with -lineinfo, or give the source)"
+        )
     return CompiledReport(
         kernel=launch.kernel.name,
         rule=launch.rule,

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from simulator.sass.code.looking import project_around
 from simulator.sass.code.naming import source_text
 
-__all__ = ["source_lines"]
+__all__ = ["beyond_the_end", "source_lines"]
 
 _SUFFIXES = (".cu", ".cuh", ".h", ".hpp", ".cpp", ".cc", ".py", ".inl")
 _LARGEST = 1 << 22
@@ -42,6 +42,26 @@ def source_lines(
         except OSError:
             continue
     return found
+
+
+def beyond_the_end(
+    names: Iterable[str], lines: Iterable[int], sources: Mapping[str, Sequence[str]]
+) -> tuple[str, ...]:
+    """Return a note for each source of which the code names a line behind its last.
+
+    >>> beyond_the_end(["k.py", "k.py"], [1, 4], {"k.py": ["a", "b"]})[0][:46]
+    'k.py has 2 lines, and the code names its line '
+    """
+    most: dict[str, int] = {}
+    for name, line in zip(names, lines, strict=True):
+        most[name] = max(line, most.get(name, 0))
+    return tuple(
+        f"{Path(name.replace(chr(92), '/')).name} has {len(text)} lines, and the code names its"
+        f" line {most.get(name)}: lines near it are not sure (Triton 3.9 counts those of inline PTX"
+        " from the statement on; else the file was changed after it was compiled)"
+        for name, text in sources.items()
+        if most.get(name, 0) > len(text)
+    )
 
 
 def _leaves(link: Path) -> bool:

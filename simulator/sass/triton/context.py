@@ -20,7 +20,7 @@ from simulator.law.counting import check_rule
 from simulator.law.instructions import Rule
 from simulator.sass.architectures import Arch, architecture
 from simulator.sass.parameters import Pointer
-from simulator.sass.replay import BLOCKS, Blocks, arch_for, replay_compiled
+from simulator.sass.replay import BLOCKS, Blocks, arch_for, replay_compiled, with_lines
 from simulator.sass.report import CompiledReport
 from simulator.sass.run.grid import Progress
 from simulator.sass.run.map_argument import TensorMap
@@ -214,7 +214,8 @@ def _replayed(launch: TritonLaunch, options: dict[str, Any]) -> CompiledReport:
                 " array with flags.writeable)"
             )
     notes = (*report.notes, _specialised(launch))
-    return replace(report, notes=notes, outputs=_outputs(launch), sources=_sources(launch, report))
+    made = replace(report, notes=notes, outputs=_outputs(launch))
+    return with_lines(made, _sources(launch, report))
 
 
 def _stored(

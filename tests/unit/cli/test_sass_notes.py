@@ -121,3 +121,18 @@ def test_instructions_that_no_lane_executes_are_left_out_and_copies_explained(
     assert f"Left out: {len(idle)} instructions that no lane executed" in said
     assert "LDGSTS.E.BYPASS (cp.async.cg) does not pass through the shared-memory pipe" in said
     assert not [line for line in said.splitlines() if f"{idle[0]['address']:#06x}  " in line]
+
+
+def test_code_without_a_line_table_says_how_to_get_one(
+    source: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """One row with an empty file and line 0 was all that --by line had."""
+    ptx = ".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry k(.param .u64 p) {\n"
+    ptx += ".reg .b64 %d<2>; .reg .b32 %r<2>; ld.param.u64 %d1, [p]; mov.u32 %r1, 1;\n"
+    path = Path(source).with_suffix(".ptx")
+    path.write_text(ptx + "st.global.u32 [%d1], %r1; ret; }\n")
+    note = "the code names no source lines (next: compile it with -lineinfo, or give the source)"
+    assert main(["sass", str(path), "--arg", "zeros:u32[1]", "--by", "line"]) == 0
+    assert note in capsys.readouterr().out
+    assert main(["sass", source, *LAUNCH, "--by", "line"]) == 0
+    assert note not in capsys.readouterr().out

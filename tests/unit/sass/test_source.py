@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from simulator.sass.source import source_lines
+from simulator.sass.source import beyond_the_end, source_lines
 
 
 def test_a_link_that_leads_out_of_the_sources_folder_is_not_shown(tmp_path: Path) -> None:
@@ -14,3 +14,11 @@ def test_a_link_that_leads_out_of_the_sources_folder_is_not_shown(tmp_path: Path
     (folder / "own.h").write_text("shown")
     (folder / "link.h").symlink_to(tmp_path / "secret.h")
     assert source_lines(["link.h", "own.h"], folder / "k.cu") == {"own.h": ("shown",)}
+
+
+def test_a_line_behind_the_end_of_a_file_has_a_note() -> None:
+    """Triton's loads were shown at line 18 of a file of 15 lines."""
+    sources = {"/a/k.py": ["x"] * 15, "/a/l.py": ["x"] * 15}
+    (note,) = beyond_the_end(["/a/k.py", "/a/k.py", "/a/l.py"], [18, 3, 15], sources)
+    assert note.startswith("k.py has 15 lines, and the code names its line 18: ")
+    assert beyond_the_end([], [], sources) == ()
