@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import csv
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from statistics import fmean, median
 from typing import Any
@@ -71,7 +71,7 @@ def recorded(path: str | Path, name: str = "") -> dict[str, dict[str, Any]]:
     is_ours = not given.exists() and given.parent == Path()
     place = DATA / given if is_ours else given
     if not place.exists():
-        raise SystemExit(f"There is no table {path} (accepted: a file, or a name of {DATA}).")
+        raise SystemExit(f"{path} is not a table (accepted: a file, or a name of {DATA}).")
     with place.open(encoding="utf-8", newline="") as file:
         return {
             row["case"]: {k: _value(v) for k, v in row.items()}
@@ -363,7 +363,9 @@ def _rounded(value: Any) -> Any:
     return f"{value:.2f}" if isinstance(value, float) else value
 
 
-_COMMANDS = {"estimate": estimate, "compare": compare, "sets": sets, "range": ranges}
+_COMMANDS: Mapping[str, Callable[..., None]] = {
+    "estimate": estimate, "compare": compare, "sets": sets, "range": ranges,
+}  # fmt: skip
 
 if __name__ == "__main__":
     command = _COMMANDS.get(sys.argv[1] if sys.argv[1:] else "")

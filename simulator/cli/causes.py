@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from math import prod
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -19,6 +20,7 @@ _MOST_WORK = 500_000_000
 _WORK_OF_ACCESS = 500
 """Thread instructions that take as long as to look at one access of a warp."""
 _HOTTEST = 10
+_CALLS = 4
 
 
 def hottest(report: CompiledReport, kernel: str) -> list[tuple[int, str]]:
@@ -39,10 +41,29 @@ def hottest(report: CompiledReport, kernel: str) -> list[tuple[int, str]]:
     whole = report.extrapolated or report.blocks == prod(report.grid)
     part = "" if whole else f"  ({report.blocks} of {prod(report.grid)} blocks)"
     places = [f"{Path(name).name}:{line}  " if name else "" for _, name, line in lines]
+    calls = _calls(report)
     return [
-        (cost, f"{place}{kernel}{part}  {why.get((name, line), unknown)}")
+        (
+            cost,
+            f"{place}{kernel}{part}  {why.get((name, line), unknown)}{calls.get((name, line), '')}",
+        )
         for place, (cost, name, line) in zip(places, lines, strict=True)
     ]
+
+
+def _calls(report: CompiledReport) -> dict[tuple[str, int], str]:
+    """Return of each line in a function that was inlined the calls with conflicts, most first."""
+    found = report.instructions
+    names = ("file", "line", "called_from", "bank_conflicts")
+    costs: dict[tuple[str, int], Counter[str]] = {}
+    for file, line, calls, cost in zip(*(found[name] for name in names), strict=True):
+        if calls and cost:
+            costs.setdefault((file, line), Counter())[calls] += cost
+    return {
+        place: f"; called from {', '.join(f'{at} ({n:,})' for at, n in each.most_common(_CALLS))}"
+        for place, each in costs.items()
+        if len(each) > 1
+    }
 
 
 def _work(report: CompiledReport) -> float:

@@ -79,6 +79,7 @@ _ALL = (
     Column("source", "source", "Source"),
     Column("file", "file", "File"),
     Column("line", "line", "Line"),
+    Column("called_from", "called from", "Called from"),
     Column("memory", "memory", "Memory"),
     Column("evidence", "evidence", "Evidence"),
     Column("rule", "rule", "Rule"),

@@ -70,8 +70,9 @@ _SITE = _object(
 _TYPES: Mapping[str, Mapping[str, Any]] = {
     **dict.fromkeys(
         (
-            "aliases", "block", "capability", "cause", "certificate", "chip", "differs", "document",
-            "does", "entry", "estimate", "error", "evidence", "file", "form", "fragment", "fused",
+            "aliases", "block", "called_from", "capability", "cause", "certificate", "chip",
+            "differs", "document", "does", "entry", "estimate", "error", "evidence", "file",
+            "form", "fragment", "fused",
             "gives", "grid", "ideal_of", "input", "kernel", "kind", "law", "memory", "objective",
             "opcode", "op",
             "parameters_of", "partners", "rule", "source", "space", "status", "symbol", "unit",
@@ -183,9 +184,10 @@ PRINTED: Mapping[str, tuple[Printed, ...]] = {
     "sass": (
         Printed(f"file line executed {_COSTS} {_MOVED} rule",
                 f"executed {_COSTS} {_MOVED} requests blocks extrapolated notes",
-                "address opcode space unit instructions chip", "fixes", types=_UNKNOWN),
+                "address opcode space unit called_from instructions chip", "fixes", types=_UNKNOWN),
         Printed(f"kernel grid block file line executed {_COSTS} {_MOVED} rule", "bank_conflicts",
-                "address opcode space unit instructions chip", "notes fixes", types=_UNKNOWN),
+                "address opcode space unit called_from instructions chip", "notes fixes",
+                types=_UNKNOWN),
         Printed("file line warp_cycles selected rule", _TIME, _STALLED,
                 types=_TIME_TYPES),
         Printed("kernel grid block file line warp_cycles selected rule", "launches",

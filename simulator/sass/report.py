@@ -18,7 +18,7 @@ from simulator.results.tables import Columns, rows
 from simulator.results.text import Listing, Table
 from simulator.sass.code.cubin import plain_name
 from simulator.sass.metrics import profiler_metrics
-from simulator.sass.reading import for_people
+from simulator.sass.reading import for_people, unit_sentences
 
 if TYPE_CHECKING:
     from simulator.fixing.fix import Fix
@@ -47,7 +47,8 @@ class CompiledReport(SiteTable):
 
     instructions: Columns
     """Columns, with a row for each instruction that accesses shared or global memory: address,
-    opcode, space (shared, global, both), unit (lsu; gmma: wgmma's reads; tma), file, line, executed
+    opcode, space (shared, global, both), unit (lsu; gmma: wgmma's reads; tma), file, line,
+    called_from (where its function was inlined: k.cu:9, or k.cu:9 < k.cu:20), executed
     (by warps, also where no lane's predicate was true); of shared memory wavefronts, ideal,
     excessive, bank_conflicts; of global memory sectors, ideal_sectors, as Nsight Compute's source
     view counts them; of tma bytes and rows of tiles; of gmma tensor_cycles, how long the tensor
@@ -265,30 +266,7 @@ class CompiledReport(SiteTable):
 
     def units(self) -> list[str]:
         """Return what units other than the load-store unit did, a sentence for each that ran."""
-        by_unit = {row["unit"]: row for row in rows(self.shares())}
-        gmma, tma, said = by_unit.get("gmma"), by_unit.get("tma"), []
-        if gmma or tma:
-            lsu = by_unit.get("lsu", {"wavefronts": 0, "share": 0.0})
-            parts = [f"loads, stores and atomics (lsu) {lsu['wavefronts']:,} ({lsu['share']:g} %)"]
-            if gmma:
-                reads = f"{gmma['wavefronts']:,} ({gmma['share']:g} %)"
-                parts.append(f"wgmma's operand reads (gmma) {reads}")
-            if tma:
-                parts.append("TMA (tma) none")
-            said.append(f"Of {self._pipe:,} wavefronts of shared memory: {', '.join(parts)}.")
-        if gmma:
-            said.append(
-                f"wgmma takes {gmma['tensor_cycles']:,} cycles of tensor cores. Nsight Compute's"
-                " source view, and memory_l1_wavefronts_shared of metrics(), have its operand"
-                " reads among shared memory's wavefronts."
-            )
-        if tma:
-            moved = self.totals()["tma"]
-            said.append(
-                f"TMA moved {moved['bytes']:,} bytes in {moved['rows']:,} rows."
-                f" Its instructions were executed {moved['executed']:,} times."
-            )
-        return said
+        return unit_sentences(self.shares(), self._pipe, self.totals()["tma"])
 
     def listings(self) -> list[Listing]:
         """Return the sources that were found, with the figures of their lines."""
@@ -329,6 +307,7 @@ class CompiledReport(SiteTable):
         grid, block = ("x".join(map(str, shape)) for shape in (self.grid, self.block))
         on = "" if self.chip is None else f" on {self.chip}"
         names = ["address", "opcode", "space", "unit"] if by == "instruction" else []
+        called = ["called_from"] * bool(names)
         places = zip(self.instructions["space"], self.instructions["executed"], strict=True)
         is_quiet = all(space == "global" or executed == 0 for space, executed in places)
         return Table(
@@ -349,9 +328,10 @@ class CompiledReport(SiteTable):
                 *(() if "gmma" in units else TENSOR),
                 *(() if "tma" in units else COPIED),
                 *(() if totals["packets"] != 0 else NEIGHBOUR),
+                *(() if self._has_several_calls else ("called_from",)),
                 *law,
             ),
-            columns=[*names, "file", "line", *_FIGURES, "share", *law],
+            columns=[*names, "file", "line", *called, *_FIGURES, "share", *law],
             listings=self.listings(),
             unknown="?",
         )
@@ -359,6 +339,13 @@ class CompiledReport(SiteTable):
     def shown(self) -> list[Table]:
         """Return the table without instructions that no lane executed."""
         return [for_people(self.table())]
+
+    @property
+    def _has_several_calls(self) -> bool:
+        """Whether a line stands for more than one call of its function."""
+        names = ("file", "line", "called_from")
+        calls = {*zip(*(self.instructions[name] for name in names), strict=True)}
+        return len(calls) > len({place[:2] for place in calls})
 
     def _printed(self) -> list[str]:
         """Return what the kernel printed, up to the most that a table shows."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from pathlib import Path
 from typing import Any
 
 from layouts.errors import plural
@@ -101,7 +102,7 @@ class _Rows:
         self.times = times
         self.notes = notes
         self.differing = differing
-        names = ("address", "opcode", "space", "unit", "file", "line", "executed")
+        names = ("address", "opcode", "space", "unit", "file", "line", "called_from", "executed")
         self.columns: Columns = {name: [] for name in (*names, *self._FIGURES)}
         self.sites: list[SiteReport] = []
 
@@ -153,6 +154,7 @@ class _Rows:
             "unit": sites[0][0].unit,
             "file": instruction.file,
             "line": instruction.line,
+            "called_from": " < ".join(f"{Path(file).name}:{at}" for file, at in instruction.calls),
             "executed": executed,
             **costs,
         }

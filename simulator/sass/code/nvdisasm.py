@@ -38,6 +38,8 @@ class SassInstruction:
     line: int = 0
     header: str = ""
     """Of the toolkit: where it was inlined from, into the line above; nothing: it was not."""
+    calls: tuple[tuple[str, int], ...] = ()
+    """The lines into which that line was inlined, file and line, the nearest first."""
 
     def __str__(self) -> str:
         return " ".join(filter(None, (self.guard, self.opcode, self.operands)))
@@ -151,19 +153,24 @@ def _read(listing: str, kernel: str) -> tuple[list[SassInstruction], dict[str, i
     return instructions, labels
 
 
-def _own(places: Sequence[tuple[str, int]]) -> tuple[str, int, str]:
-    """Return the line that stands for an instruction, and the toolkit's header it comes from.
+def _own(
+    places: Sequence[tuple[str, int]],
+) -> tuple[str, int, str, tuple[tuple[str, int], ...]]:
+    """Return the line of an instruction, the toolkit's header it comes from, and who calls it.
 
     `places`: its line, then the lines into which that was inlined. What a header of the toolkit
     has is named by the line that calls it: cuda::ptx's and cuda::barrier's, say.
 
     >>> _own([("/usr/local/cuda/include/cuda/ptx", 9), ("/home/me/a.cu", 5), ("/home/me/a.cu", 7)])
-    ('/home/me/a.cu', 5, '/usr/local/cuda/include/cuda/ptx')
+    ('/home/me/a.cu', 5, '/usr/local/cuda/include/cuda/ptx', (('/home/me/a.cu', 7),))
     """
     if not places:
-        return "", 0, ""
-    file, line = next((each for each in places if not _is_toolkits(each[0])), places[0])
-    return file, line, places[0][0] if _is_toolkits(places[0][0]) else ""
+        return "", 0, "", ()
+    own = (number for number, each in enumerate(places) if not _is_toolkits(each[0]))
+    at = next(own, 0)
+    file, line = places[at]
+    header = places[0][0] if _is_toolkits(places[0][0]) else ""
+    return file, line, header, tuple(places[at + 1 :])
 
 
 @lru_cache(maxsize=1024)

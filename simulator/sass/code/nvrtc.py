@@ -72,7 +72,7 @@ def _log(program: Any) -> str:
     _, size = nvrtc.nvrtcGetProgramLogSize(program)
     log = b" " * size
     nvrtc.nvrtcGetProgramLog(program, log)
-    return log.rstrip(b"\0 ").decode(errors="replace")
+    return str(log.rstrip(b"\0 "), "utf-8", "replace")
 
 
 def preload(library: str) -> None:

@@ -136,3 +136,34 @@ def test_code_without_a_line_table_says_how_to_get_one(
     assert note in capsys.readouterr().out
     assert main(["sass", source, *LAUNCH, "--by", "line"]) == 0
     assert note not in capsys.readouterr().out
+
+
+INLINED = """__device__ __forceinline__ float at(const float *s, int i) {
+    return *(volatile const float *)(s + i);
+}
+__global__ void k(float *p) {
+    __shared__ float s[1024];
+    for (int i = threadIdx.x; i < 1024; i += 32) s[i] = p[i];
+    __syncthreads();
+    float first = at(s, 32 * threadIdx.x);
+    __syncthreads();
+    p[threadIdx.x] = first + at(s, 16 * threadIdx.x);
+}
+"""
+
+
+def test_conflicts_in_an_inlined_function_are_told_by_their_calls(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """All calls of a helper had one line, and nothing said which of them conflicts."""
+    path = tmp_path / "k.cu"
+    path.write_text(INLINED)
+    given = ["sass", str(path), "--block", "32", "--arg", "zeros:f32[1024]"]
+    assert main([*given, "--by", "line"]) == 0
+    assert "; called from k.cu:8 (31), k.cu:10 (15)\n" in capsys.readouterr().out
+    assert main([*given, "--format", "json"]) == 0
+    rows = json.loads(capsys.readouterr().out)["rows"]
+    assert {row["called_from"] for row in rows if row["line"] == 2} == {"k.cu:8", "k.cu:10"}
+    assert {row["called_from"] for row in rows if row["line"] != 2} == {""}
+    assert main(given) == 0
+    assert " called from " in capsys.readouterr().out
