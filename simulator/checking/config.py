@@ -90,7 +90,7 @@ def find_config(start: Path) -> Path:
 
 
 def _example(path: Path) -> str:
-    """Return a file of entries for a path that is no such file; "" where it is meant to be one."""
+    """Say what a file of entries has, for a path that is something else; "" for a TOML file."""
     if path.suffix == ".toml":
         return ""
     return (

@@ -158,9 +158,12 @@ class Declarations:
         evaluate = nested(self.source, lambda: compiler.index(trees[0]))
         for name, at in compiler.names.items():
             if name not in self.constants:
+                own = name.isidentifier()
+                given = name if own else "n"
+                there = "" if own else f"{given} for {name} in the brackets, with "
                 self.refuse(
-                    f"a dimension must be a number, and {name} is not one (accepted: const int"
-                    f" {name} = 32; before the array, or -D {name}=32)",
+                    f"a dimension must be a number, and {name} is not one (accepted: {there}const"
+                    f" int {given} = 32; before the array, or -D {given}=32)",
                     at,
                 )
         try:
