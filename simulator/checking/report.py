@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +18,7 @@ from simulator.results.text import Table
 __all__ = ["CheckReport"]
 
 _MOST_LINES = 20
+_LONGEST = 44  # characters of a name in the table
 """Broken limits that people read of one entry; the other formats hold all."""
 
 
@@ -108,14 +109,25 @@ class CheckReport(Result):
             for row in self.rows()
         ]
         untimed = TIME_LIMITS if all(row["cycles"] is None for row in rows) else ()
+        limited = {one.limit for outcome in self.outcomes for one in outcome.findings}
+        unasked = () if "excessive" in limited else ("excessive",)
         return Table(
             rows,
             shown["totals"],
             sums=[],
             title=self.verdict,
             text=[*filter(None, map(said, self._worst_first())), *self._stale()],
-            hidden=("kind", "file", "line", "findings", "error", "notes", *untimed),
+            hidden=("kind", "file", "line", "findings", "error", "notes", *untimed, *unasked),
         )
+
+    def shown(self) -> list[Table]:
+        """Return the table with names that fit a screen: the lines below have them in full."""
+        table = self.table()
+        return [replace(table, rows=[{**row, "entry": _cut(row["entry"])} for row in table.rows])]
+
+
+def _cut(name: str) -> str:
+    return name if len(name) <= _LONGEST else f"{name[: _LONGEST - 1]}…"
 
 
 def said(outcome: Outcome) -> str:

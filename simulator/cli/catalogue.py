@@ -51,11 +51,14 @@ def chips(*, output: Format) -> int:
         )
     text = (
         "law: measured, accesses of this chip were compared with the law; assumed, its limits are"
-        " published and its law is the H200's. measured: instructions that were compared. The rest"
-        " of the limits, the evidence and a source for each number: --format json."
+        " published and its law is the H200's. How many instructions were compared, the rest of"
+        " the limits, the evidence and a source for each number: --format json."
     )
     measured = sum(row["law"] == "measured" for row in rows)
-    hidden = ("shared_bytes_per_sm", "registers_per_sm", "evidence", "sources")
+    hidden = (
+        "measured", "instructions", "blocks_per_sm", "shared_bytes_per_sm", "registers_per_sm",
+        "evidence", "sources",
+    )  # fmt: skip
     table = Table(
         rows,
         {"chips": len(rows), "measured": measured},

@@ -13,7 +13,7 @@ import click
 
 from simulator.cli.commands import cli, format_option
 from simulator.cli.html import html_options, keep
-from simulator.cli.output import Format, show, show_results
+from simulator.cli.output import Format, show_results
 
 if TYPE_CHECKING:
     from simulator.checking.report import CheckReport
@@ -90,10 +90,8 @@ def _show(report: CheckReport, output: Format, root: Path) -> None:
         from simulator.checking.markdown import as_markdown
 
         click.echo(as_markdown(report, root), nl=False)
-    elif output == "table":
-        show_results({"": report}, output)
     else:
-        show(report.table(), output)
+        show_results({"": report}, output)
 
 
 def _on_github() -> bool:

@@ -242,13 +242,18 @@ class Optimum(Result):
         """Return a row per access, before and after, and the result in words."""
         rows, totals = self.rows(), self.totals()
         title, *text = self.sentences
+        hidden = [name for name in rows[0] if all(row[name] is None for row in rows)]
+        pairs = (("wavefronts", "cycles"), ("wavefronts_before", "cycles_before"))
+        if all(row[first] == row[second] for row in rows for first, second in pairs):
+            hidden += [first for first, _ in pairs]
+            text.append("Wavefronts are as many as cycles.")
         return Table(
             rows,
             {**totals, "optimum": self.summary()},
             sums=[("total", totals)],
             title=title,
             text=text,
-            hidden=[name for name in rows[0] if all(row[name] is None for row in rows)],
+            hidden=hidden,
         )
 
     def _repr_html_(self) -> str:
