@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from layouts.errors import plural
+from simulator.cli.watching import waiting
 from simulator.results.columns import STALLS, heading, law_columns
 from simulator.results.text import Listing, Table
 
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from simulator.sass.report import By, CompiledReport
+    from simulator.timing.kernel_time import KernelTime
 
 __all__ = ["check_rules", "is_timed", "shown_of", "table_of", "time_option"]
 
@@ -56,7 +58,7 @@ def table_of(report: CompiledReport, by: By) -> Table:
     """Return a report's table, or with `--time` that of its time, with all figures."""
     if not is_timed():
         return report.table(by=by)
-    table = report.time().table(by)
+    table = _time_of(report).table(by)
     law = law_columns(report.rule, report.chip)
     return replace(
         table,
@@ -71,7 +73,7 @@ def shown_of(report: CompiledReport, by: By) -> Table:
         from simulator.sass.reading import for_people
 
         return for_people(report.table(by=by))
-    found = report.time()
+    found = _time_of(report)
     table = found.table(by)
     whole = sum(row["warp_cycles"] for row in table.rows) or 1
     rows = [_shown(row, whole, by) for row in table.rows]
@@ -88,6 +90,11 @@ def shown_of(report: CompiledReport, by: By) -> Table:
         title=f"{report.title} on {found.chip}: grid {grid}, block {block}",
         text=[*text, *(report.rerun.notes if report.rerun is not None else ())],
     )  # fmt: skip
+
+
+def _time_of(report: CompiledReport) -> KernelTime:
+    with waiting("estimating the time (the first time it compiles itself, which takes some 30 s)"):
+        return report.time()
 
 
 def _shown(row: Mapping[str, Any], whole: int, by: By) -> dict[str, Any]:

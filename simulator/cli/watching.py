@@ -5,12 +5,13 @@ from __future__ import annotations
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any, TypeVar
 
 import click
 
-__all__ = ["watched"]
+__all__ = ["waiting", "watched"]
 
 Found = TypeVar("Found")
 
@@ -20,14 +21,21 @@ _WIDE = 70  # characters of the line of a terminal
 
 def watched(run: Callable[..., Found], **launch: Any) -> Found:
     """Replay; say what is waited for and how fast it runs: in a log seldom, and if it lasts."""
+    with waiting("starting") as say:  # to import what is needed takes a moment, too
+        return run(progress=_show_progress(say), announce=say, **launch)
+
+
+@contextmanager
+def waiting(text: str) -> Iterator[Callable[[str], None]]:
+    """Say what is waited for; what is given says it anew."""
     on_terminal = sys.stderr.isatty()
     late = _Late()
     say = _show_line if on_terminal else late.note
-    say("starting")  # to import what is needed takes a moment, too
+    say(text)
     if not on_terminal and sys.stderr is sys.__stderr__:
         late.start()
     try:
-        return run(progress=_show_progress(say), announce=say, **launch)
+        yield say
     finally:
         late.cancel()
         if on_terminal:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 import re
 import shlex
+import sys
 from pathlib import Path
+from time import sleep
 from typing import Any
 
 import pytest
@@ -16,6 +18,7 @@ from simulator.cli import main
 from simulator.cli.commands import cli
 from simulator.results.schema import schema
 from simulator.sass.code.compiling import compile_source
+from simulator.sass.report import CompiledReport
 from tests.sass_kernels import needs_compiler, needs_tools
 from tests.unit.cli.test_sass import TRANSPOSE
 
@@ -77,6 +80,22 @@ def test_a_chip_without_timing_data_says_so_and_is_no_error(
     assert found["totals"]["bound_cycles"] > 0
     assert found["totals"]["notes"][-1].startswith("Its cycles are not known: latencies")
     assert found["rows"] == []
+
+
+def test_a_long_wait_says_that_the_estimate_compiles_itself_once(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The first time took 36 seconds, and the last that was said was how far the replay is."""
+    plain = CompiledReport.time
+
+    def slow(report: CompiledReport, *given: Any) -> Any:
+        sleep(0.6)
+        return plain(report, *given)
+
+    monkeypatch.setattr(CompiledReport, "time", slow)
+    monkeypatch.setattr(sys, "__stderr__", sys.stderr)
+    assert main([*TRANSPOSE, "--time"]) == 0
+    assert "estimating the time (the first time it compiles itself" in capsys.readouterr().err
 
 
 @needs_compiler

@@ -428,5 +428,7 @@ def test_tables_are_found_by_their_names_and_joined_by_their_set(
         shown = capsys.readouterr().out
         for row in set_rows(name, "newest"):
             assert f"{row['estimate'] or 0:,.0f} | " in shown or not row["estimate"]
-    with pytest.raises(SystemExit, match=r"nosuch\.csv is not a table \(accepted: a file, or a name of"):
+    with pytest.raises(
+        SystemExit, match=r"nosuch\.csv is not a table \(accepted: a file, or a name of"
+    ):
         compare("nosuch.csv", "h100_timed_kernels.csv")

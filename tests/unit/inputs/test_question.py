@@ -95,9 +95,12 @@ def test_without_a_declaration_the_instruction_is_needed() -> None:
         ("float s[32]; s[1.5*lane]", "1.5 is not an integer", 15),
         ("float s[32]; s[lane] += 1", "a load and a store at once (accepted: s[...] for", 21),
         ("float s[n]; s[lane]", "a dimension must be a number, and n is not one", 8),
-        ("float s[2 * blockDim.x]; s[lane]",
-         "a dimension must be a number, and blockDim.x is not one (accepted: n for blockDim.x in"
-         " the brackets, with const int n = 32; before the array, or -D n=32)", 12),
+        (
+            "float s[2 * blockDim.x]; s[lane]",
+            "a dimension must be a number, and blockDim.x is not one (accepted: n for blockDim.x in"
+            " the brackets, with const int n = 32; before the array, or -D n=32)",
+            12,
+        ),
         ("float s[tid]; s[lane]", "a dimension must be a number, and tid is not one", 8),
         ("float s[0]; s[lane]", "a dimension of 0 (accepted: 1 to 232448)", 7),
         ("", "an access is missing, such as float s[32][32]", 0),
