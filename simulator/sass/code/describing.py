@@ -20,7 +20,15 @@ from simulator.sass.code.hostvalues import (
     Unknown,
     plain_type,
 )
-from simulator.sass.code.records import BYTES, Types, extents_of, places_of, short_type, unpadded
+from simulator.sass.code.records import (
+    BYTES,
+    Types,
+    extents_of,
+    holds_pointers,
+    places_of,
+    short_type,
+    unpadded,
+)
 
 if TYPE_CHECKING:
     from simulator.sass.code.hostreader import HostReader
@@ -29,6 +37,7 @@ if TYPE_CHECKING:
 __all__ = ["MOST_MEMBERS", "Described", "Shared", "braced", "describe", "padded", "symbol_text"]
 
 MOST_MEMBERS = 256
+_DEEPEST = 4  # structures and arrays, one inside the other
 _MOVED = re.compile(r"[+?[]|-(?!>)|\w\(")  # in what is made of a pointer: it may be another one
 _CALLED = re.compile(r"[(…]")  # each call may give another pointer
 _LET = re.compile(r"[A-Za-z_][\w.>-]*")  # a name that has its value by --let
@@ -141,17 +150,24 @@ class _Arguments:
         kind = self._resolved(kind)
         if kind.endswith("**"):
             return _table(value, kind[:-1], name, self.reader, self.described)
+        if kind.endswith("*") and self._leads_to_pointers(value, kind[:-1], depth):
+            return f"[{self._structure({}, kind[:-1], name, depth + 1)}]"
         if kind.endswith("*"):
             return _pointer(value, kind[:-1], name, self.reader, self.described)
         if extents_of(kind)[1]:
             return self._array(value, kind, name, depth)
         if isinstance(value, Cell):
             value = value.value
-        if isinstance(value, dict) or (kind in self.reader.fields and depth < 4):
+        if isinstance(value, dict) or (kind in self.reader.fields and depth < _DEEPEST):
             return self._structure(value, kind, name, depth)
         if kind in _TEXTURES:
             return self.described.ask(f"{name}: {_TEXTURES[kind]}, which is not replayed")
         return self._numbers(value, kind, name)
+
+    def _leads_to_pointers(self, value: Any, kind: str, depth: int) -> bool:
+        """Whether a pointer leads to a structure with pointers, which random bytes are not."""
+        is_null = isinstance(value, int) and value == 0
+        return not is_null and depth < _DEEPEST and holds_pointers(kind, self.reader.types)
 
     def _resolved(self, kind: str) -> str:
         """Return the type that a template's parameter, a variable or an alias stands for."""
@@ -202,6 +218,7 @@ class _Arguments:
             what = _LAMBDA if is_lambda else kind
             return self.described.ask(f"{name}: {what}", f"{name}: {kind}")
         number, count = short
+        value = self.reader.assume(value)
         if count == 1:
             told = self.reader.convert(value, kind) if isinstance(value, int | float) else value
             return f"{number}={_scalar(told, number, self.described, name)}"

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from simulator.sass.code.describing import MOST_MEMBERS, braced, padded
 from simulator.sass.code.hostvalues import plain_type
-from simulator.sass.code.records import Types, extents_of, short_type
+from simulator.sass.code.records import Types, extents_of, holds_pointers, short_type
 from simulator.sass.code.signatures import Signature
 
 __all__ = ["placeholder"]
@@ -58,7 +58,7 @@ def _pointer(element: str, name: str, types: Types, open_types: set[str], depth:
     short = short_type(element.rstrip("*"), types.aliases)
     if element.endswith("*"):
         return f"[random:{short[0] if short else 'u8'}[<elements of {name}[0]>], …]"
-    if not short and depth < _DEEPEST and _holds_pointers(element, types):
+    if not short and depth < _DEEPEST and holds_pointers(element, types):
         return f"[{_text(element, name, types, open_types, depth + 1)}]"
     kind = short[0] if short else f"<{element}>" if element in open_types else "u8"
     return f"random:{kind}[<{'bytes' if kind == 'u8' else 'elements'} of {name}>]"
@@ -66,10 +66,3 @@ def _pointer(element: str, name: str, types: Types, open_types: set[str], depth:
 
 def _members(kind: str, types: Types) -> Sequence[tuple[str, str]]:
     return types.fields.get(types.plain(kind), ())
-
-
-def _holds_pointers(kind: str, types: Types, depth: int = 0) -> bool:
-    return depth < _DEEPEST and any(
-        own.endswith("*") or _holds_pointers(extents_of(own)[0], types, depth + 1)
-        for own, _ in _members(kind, types)
-    )

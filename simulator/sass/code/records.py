@@ -10,7 +10,8 @@ from typing import NamedTuple
 from simulator.sass.code.hostvalues import SHORT_TYPES, SIZES, plain_type
 
 __all__ = [
-    "BYTES", "Fields", "Types", "extents_of", "numbers_of", "places_of", "short_type", "unpadded",
+    "BYTES", "Fields", "Types", "extents_of", "holds_pointers", "numbers_of", "places_of",
+    "short_type", "unpadded",
 ]  # fmt: skip
 
 BYTES = {
@@ -86,6 +87,19 @@ def places_of(kind: str, types: Types) -> Sequence[tuple[int, int]] | None:
 def unpadded(kind: str, types: Types) -> Sequence[tuple[int, int]] | None:
     """Return what `places_of` does if nothing were aligned beyond what its numbers need."""
     return places_of(kind, replace(types, alignment=lambda name: 1, vectors=False))
+
+
+def holds_pointers(kind: str, types: Types, depth: int = 0) -> bool:
+    """Whether a structure has pointers among its members: no array of numbers stands for it.
+
+    >>> holds_pointers("Pair", Types({}, {"Pair": [("float*", "p")]}, lambda extents: None))
+    True
+    """
+    members = types.fields.get(types.plain(kind), ())
+    return depth < _DEEPEST and any(
+        own.endswith("*") or holds_pointers(extents_of(own)[0], types, depth + 1)
+        for own, _ in members
+    )
 
 
 class _Laid(NamedTuple):

@@ -114,6 +114,18 @@ def test_structures_to_fill_in_have_their_members() -> None:
     assert placeholder(signature, TYPES) == ("{<v: V>}",)
 
 
+def test_a_launch_with_a_pointer_to_pointers_asks_for_the_structure() -> None:
+    """Random bytes were read as addresses: "misaligned address", and no next step."""
+    host = "int main() { Params *p; cudaMalloc(&p, sizeof(Params)); byptr<<<1, 32>>>(p); }"
+    (launch,) = find_launches(f"{SOURCE}\n{host}").launches
+    (text,) = launch.arguments
+    assert text.startswith("[{random:f32[<elements_of_in")
+    assert launch.unknown
+    given = {"p.in": 32, "p.out": 32, "p.n": 32, "p.scale": 2.0}
+    (launch,) = find_launches(f"{SOURCE}\n{host}", assumed=given).launches
+    assert launch.arguments == ("[{random:f32[32], random:f32[32], i32=32, f32=2.0}]",)
+
+
 def test_a_list_whose_alignment_nothing_tells_is_refused() -> None:
     one = argument("[{i32=1, {f32=1, f32=2, f32=3, f32=4}}]")
     with pytest.raises(LaunchError, match="vectors such as float4"):

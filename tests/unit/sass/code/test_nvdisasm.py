@@ -89,4 +89,4 @@ def test_what_a_header_of_the_toolkit_has_is_the_callers_line(tmp_path: Path) ->
 
 def test_a_toolkit_is_known_however_its_path_is_written() -> None:
     header = "/usr/local/cuda/././././include/cooperative_groups.h"  # so nvcc 13 writes it
-    assert _own([(header, 180), ("/home/me/a.cu", 5)]) == ("/home/me/a.cu", 5, header)
+    assert _own([(header, 180), ("/home/me/a.cu", 5)]) == ("/home/me/a.cu", 5, header, ())
