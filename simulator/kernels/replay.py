@@ -68,8 +68,6 @@ class KernelReport(SiteTable):
     """What the kernel does, and the document that has it."""
     element: int = 4
     """Bytes of an element of A and B, as they lie in shared memory."""
-    notes: tuple[str, ...] = ()
-    """What a reader of the figures must know."""
 
     def time(self, chip: ChipLike | None = None) -> TimeBound:
         """Return a lower bound of the kernel's time, and what removing bank conflicts can gain.

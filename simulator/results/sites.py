@@ -52,6 +52,8 @@ class SiteTable(Result):
     grid: tuple[int, ...]
     block: tuple[int, ...]
     sites: tuple[SiteReport, ...]
+    notes: tuple[str, ...] = ()
+    """What a reader of the figures must know."""
 
     @property
     def title(self) -> str:

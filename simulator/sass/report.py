@@ -69,8 +69,6 @@ class CompiledReport(SiteTable):
     """Of 32 bits, per thread; 0: not known."""
     shared_bytes: int = 0
     """Of a block, static and dynamic, without what the driver takes."""
-    notes: tuple[str, ...] = ()
-    """What a reader of the figures must know."""
     printed: tuple[str, ...] = ()
     """The lines that the kernel printed, in order of execution, of the blocks that ran."""
     sources: Mapping[str, tuple[str, ...]] = field(default_factory=dict, repr=False)

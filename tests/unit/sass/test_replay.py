@@ -53,9 +53,9 @@ def test_source_with_host_code_runs_on_every_architecture(arch: str) -> None:
     assert report.outputs[2] == 32
     rows = report.instructions
     assert list(rows) == [
-        "address", "opcode", "space", "unit", "file", "line", "executed", "wavefronts", "ideal",
-        "excessive", "bank_conflicts", "sectors", "ideal_sectors", "bytes", "rows",
-        "tensor_cycles", "packets", "neighbour_cycles",
+        "address", "opcode", "space", "unit", "file", "line", "called_from", "executed",
+        "wavefronts", "ideal", "excessive", "bank_conflicts", "sectors", "ideal_sectors", "bytes",
+        "rows", "tensor_cycles", "packets", "neighbour_cycles",
     ]  # fmt: skip
     assert rows["opcode"] == ["LDG.E", "STS", "LDS", "STG.E"]
     assert rows["space"] == ["global", "shared", "shared", "global"]
