@@ -49,7 +49,7 @@ SETS = {
     "twenty-fifth": "h100_timed_twentyfifth", "twenty-sixth": "h100_timed_twentysixth",
     "twenty-seventh": "h100_timed_twentyseventh",
     "twenty-eighth": "h100_timed_twentyeighth", "twenty-ninth": "h100_timed_twentyninth",
-    "thirtieth": "h100_timed_thirtieth",
+    "thirtieth": "h100_timed_thirtieth", "thirty-first": "h100_timed_thirtyfirst",
 }  # fmt: skip
 """The recorded sets of launches in order, each with its table of `DATA`."""
 

@@ -19,8 +19,8 @@ __all__ = ["SLACK", "KernelTime", "spelled"]
 SPREAD = (0.90, 1.25)
 """Measured cycles are expected to lie between these multiples of the estimate.
 
-Thirty sets of launches were estimated before they were measured, each by the model of its
-time. So it was for 1,391 of 1,542, and for 93 of the last 102 (gpu_check/data/h100_timed_*,
+Thirty-one sets of launches were estimated before they were measured, each by the model of its
+time. So it was for 1,444 of 1,598, and for 101 of the last 107 (gpu_check/data/h100_timed_*,
 docs/explanation/time-record.md; `python -m gpu_check.timing.errors range`).
 """
 
