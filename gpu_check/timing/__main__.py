@@ -1,4 +1,7 @@
-"""Run all microbenchmarks: `python -m gpu_check.timing FOLDER PREFIX`."""
+"""Run microbenchmarks: `python -m gpu_check.timing FOLDER PREFIX [NAME...]`, all or those named.
+
+Each writes FOLDER/PREFIX_NAME.csv.
+"""
 
 from __future__ import annotations
 
@@ -219,7 +222,11 @@ _TABLES: dict[str, Callable[[], list[dict[str, Any]]]] = {
 
 
 def main(folder: str, prefix: str, *names: str) -> None:
-    """Write a table per benchmark, or those named."""
+    """Write a table per benchmark, or those named. Raises SystemExit for a name that is not one."""
+    unknown = [name for name in names if name not in _TABLES]
+    if unknown:
+        known = ", ".join(sorted(_TABLES))
+        raise SystemExit(f"no benchmark is called {', '.join(unknown)} (accepted: {known})")
     out = Path(folder)
     out.mkdir(parents=True, exist_ok=True)
     for name in names or _TABLES:
@@ -229,4 +236,6 @@ def main(folder: str, prefix: str, *names: str) -> None:
 
 
 if __name__ == "__main__":
+    if len(sys.argv) < 3:
+        raise SystemExit(__doc__)
     main(*sys.argv[1:])

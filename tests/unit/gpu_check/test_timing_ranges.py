@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from gpu_check.timing.__main__ import main
 from gpu_check.timing.errors import SETS, compare, ranges, set_rows
 
 
@@ -29,3 +30,9 @@ def test_tables_are_found_by_their_names_and_joined_by_their_set(
         SystemExit, match=r"nosuch\.csv is not a table \(accepted: a file, or a name of"
     ):
         compare("nosuch.csv", "h100_timed_kernels.csv")
+
+
+def test_a_benchmark_that_does_not_exist_is_refused_before_any_runs(tmp_path: Path) -> None:
+    with pytest.raises(SystemExit, match=r"no benchmark is called nosuch \(accepted: .*hot_tiles"):
+        main(str(tmp_path / "out"), "h100", "hot_tiles", "nosuch")
+    assert not (tmp_path / "out").exists()
