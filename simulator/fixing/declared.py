@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import prod
 
@@ -14,8 +14,8 @@ from simulator.sass.code.nvdisasm import SassInstruction
 from simulator.sass.code.preprocessor import directives, macros, plain
 
 __all__ = [
-    "Declared", "declarations", "is_subscripted", "line_of", "lines_of", "named", "resolved",
-    "scope_of",
+    "Declared", "brackets", "constants", "declarations", "is_subscripted", "line_of", "lines_of",
+    "named", "resolved", "scope_of",
 ]  # fmt: skip
 
 _SHARED = re.compile(r"\b__shared__\b")
@@ -99,6 +99,17 @@ def named(text: str, name: str) -> Iterator[re.Match[str]]:
     for found in re.finditer(rf"(->\s*|\.\s*)?\b{re.escape(name)}\b", text):
         if found[1] is None:
             yield found
+
+
+def brackets(bare: str, at: int) -> Iterator[tuple[int, int]]:
+    """Yield the insides of the brackets that follow a name."""
+    while (opened := re.compile(r"\s*\[").match(bare, at)) is not None:
+        depth, place = 1, opened.end()
+        while depth and place < len(bare):
+            depth += {"[": 1, "]": -1}.get(bare[place], 0)
+            place += 1
+        yield opened.end(), place - 1
+        at = place
 
 
 def is_subscripted(line: str, name: str) -> bool:
@@ -297,6 +308,12 @@ def _evaluator(text: str, bare: str) -> Evaluator:
                 evaluator.declare(name.strip(), next_value)
                 next_value += 1
     return evaluator
+
+
+def constants(text: str, bare: str) -> Callable[[str], int | None]:
+    """Return what gives an expression's value by the constants that a file defines, or None."""
+    evaluator = _evaluator(text, bare)
+    return lambda said: _whole(evaluator.from_text(said))
 
 
 def _whole(value: object) -> int | None:

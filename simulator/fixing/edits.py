@@ -5,14 +5,15 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from codecs import BOM_UTF8
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import product
 
 from layouts.c_text import operand
-from simulator.fixing.declared import Declared, named, scope_of
+from simulator.fixing.declared import Declared, brackets, named, scope_of
 from simulator.fixing.fix import Fix
 from simulator.fixing.layouts import Candidate
+from simulator.fixing.leading import leading_dimensions
 from simulator.fixing.said import flat_index, grown_size, padded_size, subscripts
 from simulator.sass.code.naming import encoding_of
 from simulator.sass.code.preprocessor import Macro, directives, macros, plain
@@ -97,6 +98,8 @@ def edits_of(fix: Fix, text: str) -> tuple[Edit, ...] | str:
         if not declared.has_rows or _pitch(declared) != candidate.pitch or size is None:
             return f"{fix.array}: its rows are others; write {fix.written}"
         found.append(Edit(*declared.places[-1], size))
+        passed = leading_dimensions(array, candidate, text)
+        found += [Edit(each.start, each.end, each.text) for each in passed]
     if candidate.tile.xors or is_flat:
         changed = _moved(declared, fix, candidate, text)
         if isinstance(changed, str):
@@ -169,7 +172,7 @@ def _uses(
         line = bare.count("\n", 0, at) + 1
         if _is_declared(bare[: start + name.start()]):
             return f"line {line} declares another {declared.name}"
-        parts = list(_subscripts(bare, at))
+        parts = list(brackets(bare, at))
         if len(parts) != len(declared.dims):
             return f"line {line} uses it without all its subscripts"
         first = all(_ZERO.fullmatch(bare[a:b].strip()) for a, b in parts)
@@ -228,14 +231,3 @@ def _mixed(declared: Declared, candidate: Candidate, said: list[str]) -> str | N
         return None if candidate.kind == "both" else flat_index(candidate, said[0])
     mixed = subscripts(candidate.tile, declared.sizes, said)
     return None if mixed is None else mixed[-1]
-
-
-def _subscripts(bare: str, at: int) -> Iterator[tuple[int, int]]:
-    """Yield the insides of the brackets that follow a name."""
-    while (opened := re.compile(r"\s*\[").match(bare, at)) is not None:
-        depth, place = 1, opened.end()
-        while depth and place < len(bare):
-            depth += {"[": 1, "]": -1}.get(bare[place], 0)
-            place += 1
-        yield opened.end(), place - 1
-        at = place

@@ -26,6 +26,7 @@ from simulator.fixing.declared import Declared
 from simulator.fixing.edits import kernels_with
 from simulator.fixing.fix import Fix, SharedUse
 from simulator.fixing.layouts import Candidate, Choice, choose
+from simulator.fixing.leading import calls_text, leading_dimensions
 from simulator.fixing.modes import choose_mode
 from simulator.fixing.phases import phases_of, times_of, uses_of
 from simulator.fixing.ranking import preference, too_much
@@ -345,11 +346,17 @@ class Finder:
         source = self._source(array)
         return replace(
             plain, text=text_of(array, candidate, source), kind=candidate.kind, after=after,
-            place=place_of(array, candidate, source),
+            place=place_of(array, candidate, source), calls=self._calls(array, candidate),
             notation=candidate.tile.notation or "", operations=operations_of(array, candidate),
             bytes_after=candidate.bytes, occupancy_after=self._occupancy(taken),
             by_line=self.runs.by_line(before, costs, other), candidate=candidate,
         )  # fmt: skip
+
+    def _calls(self, array: SharedArray, candidate: Candidate) -> str:
+        """Return what calls get with a layout, in the file that declares the array."""
+        file = array.declared.file if array.declared else ""
+        text = "\n".join(self.runs.again.sources.get(file, ()))
+        return calls_text(leading_dimensions(array, candidate, text))
 
     def _source(self, array: SharedArray) -> str:
         """Return the text of the files that access an array, without comments."""

@@ -54,6 +54,8 @@ class Fix(Result):
     Where the array must grow for the index, `in` and the declaration follow."""
     place: str = ""
     """The access that `text` stands for, such as `tile[row][col]`; "": it is a declaration."""
+    calls: str = ""
+    """What a call gets then, too: `pass N + 8 to load_matrix_sync in line 9`; "": none has to."""
     why: str
     """How it is known that nothing is better, or why nothing was tried."""
     proved: bool
@@ -137,6 +139,7 @@ class Fix(Result):
             "array": self.array,
             "text": self.text,
             "place": self.place,
+            "calls": self.calls,
             "kind": self.kind,
             "wavefronts_before": self.before.wavefronts,
             "wavefronts": self.after.wavefronts,
@@ -159,9 +162,13 @@ class Fix(Result):
 
     @property
     def written(self) -> str:
-        """What to write, and for which accesses: `tile[row][col ^ row] for each tile[row][col]`."""
+        """What to write, and for which accesses: `tile[row][col ^ row] for each tile[row][col]`.
+
+        What is passed to calls follows.
+        """
         access, declared, counted = _parts(self.text)
-        return f"{access} for each {self.place}{declared}{counted}" if self.place else self.text
+        said = f"{access} for each {self.place}{declared}{counted}" if self.place else self.text
+        return f"{said}, and {self.calls}" if self.calls else said
 
     @property
     def behind(self) -> str:

@@ -17,9 +17,11 @@ from simulator.fixing.modes import mode_text
 
 __all__ = [
     "flat_index",
+    "grown",
     "grown_size",
     "operations_of",
     "padded_size",
+    "padding_of",
     "place_of",
     "subscripts",
     "text_of",
@@ -170,18 +172,24 @@ def _unit(array: SharedArray, candidate: Candidate) -> int:
 
 def padded_size(array: SharedArray, candidate: Candidate) -> str | None:
     """Return the last size with its padding, in the source's words; None where it has none."""
-    declared, element = array.declared, None
-    if declared is not None:
-        element = declared.element
+    declared, pad = array.declared, padding_of(array, candidate)
+    return grown(declared.dims[-1], pad) if declared and declared.dims and pad else None
+
+
+def padding_of(array: SharedArray, candidate: Candidate) -> int:
+    """Return how many elements more a row has; 0 where they are not whole ones."""
+    element = (array.declared.element if array.declared else None) or 0
     pad = candidate.tile.pad * candidate.element
-    if declared is None or not element or not declared.dims or pad % element or not pad:
-        return None
-    return grown_size(declared, pad)
+    return 0 if not element or pad % element else pad // element
 
 
 def grown_size(declared: Declared, more: int) -> str:
     """Return an array's last size in the source's words, with so many bytes more."""
-    text, elements = declared.dims[-1], -(-more // (declared.element or 1))
+    return grown(declared.dims[-1], -(-more // (declared.element or 1)))
+
+
+def grown(text: str, elements: int) -> str:
+    """Return a size in the source's words with so many elements more: `N + 1`, or 33 for 32."""
     if re.fullmatch(r"\d+", text):
         return str(int(text) + elements)
     binds = re.fullmatch(r"[\w\s:.()+*/%-]+", text)  # no operator that + goes before

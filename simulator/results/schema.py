@@ -50,7 +50,7 @@ _CURE = _object(
 _FIX = _object(
     lines=_map({"type": "array"}),
     totals=_object(
-        array=_TEXT, text=_TEXT, place=_TEXT, kind=_TEXT,
+        array=_TEXT, text=_TEXT, place=_TEXT, calls=_TEXT, kind=_TEXT,
         wavefronts_before=_INTEGER, wavefronts=_INTEGER,
         bank_conflicts_before=_INTEGER, bank_conflicts=_INTEGER, unremovable=_INTEGER, proved=_FLAG,
         outputs_equal=_FLAG, compiled=_FLAG, array_bytes_before=_INTEGER, array_bytes=_INTEGER,
