@@ -78,6 +78,11 @@ class Declared:
         """Whether the lengths of its rows are known: of the sizes all but the first."""
         return len(self.sizes) > 1 and None not in self.sizes[1:]
 
+    @property
+    def pitch(self) -> int:
+        """Bytes of a row; 0: not known."""
+        return (self.sizes[-1] or 0) * (self.element or 0) if self.sizes else 0
+
     def said(self, dims: Sequence[str] | None = None) -> str:
         """Return it as C, with these sizes."""
         return self.name + "".join(f"[{each}]" for each in (self.dims if dims is None else dims))

@@ -14,7 +14,7 @@ from simulator.fixing.declared import Declared, brackets, named, scope_of
 from simulator.fixing.fix import Fix
 from simulator.fixing.layouts import Candidate
 from simulator.fixing.leading import leading_dimensions
-from simulator.fixing.said import flat_index, grown_size, padded_size, subscripts
+from simulator.fixing.said import flat_index, grown_size, keeps_rows, padded_size, subscripts
 from simulator.sass.code.naming import encoding_of
 from simulator.sass.code.preprocessor import Macro, directives, macros, plain
 
@@ -95,7 +95,7 @@ def edits_of(fix: Fix, text: str) -> tuple[Edit, ...] | str:
         size = padded_size(array, candidate)
         if len(declared.places) < len(declared.dims):
             return f"{fix.array}: its sizes are those of {declared.owner}; write {fix.written}"
-        if not declared.has_rows or _pitch(declared) != candidate.pitch or size is None:
+        if size is None or not keeps_rows(array, candidate):
             return f"{fix.array}: its rows are others; write {fix.written}"
         found.append(Edit(*declared.places[-1], size))
         passed = leading_dimensions(array, candidate, text)
@@ -126,10 +126,6 @@ def kernels_with(declared: Declared, text: str) -> tuple[str, ...]:
         for each in _KERNEL.finditer(bare)
         if any(named(bare[each.end() : scope_of(bare, each.end())[1]], declared.name))
     )
-
-
-def _pitch(declared: Declared) -> int:
-    return (declared.sizes[-1] or 0) * (declared.element or 0)
 
 
 def _moved(declared: Declared, fix: Fix, candidate: Candidate, text: str) -> list[Edit] | str:

@@ -10,7 +10,7 @@ from simulator.fixing.arrays import SharedArray
 from simulator.fixing.declared import Declared, brackets, constants, named, scope_of
 from simulator.fixing.layouts import Candidate
 from simulator.fixing.refusing import lines_text
-from simulator.fixing.said import grown, padding_of
+from simulator.fixing.said import grown, keeps_rows, padding_of
 from simulator.inputs.statements import Span, closing, parts
 from simulator.sass.code.preprocessor import plain
 
@@ -40,12 +40,10 @@ def leading_dimensions(array: SharedArray, candidate: Candidate, text: str) -> l
     Those of calls whose pointer names the array, where they are the length of its rows.
     """
     declared, pad = array.declared, padding_of(array, candidate)
-    if declared is None or not declared.has_rows or not pad or candidate.mode is not None:
+    if declared is None or not pad or candidate.mode is not None:
         return []
-    if declared.is_dynamic and declared.name != array.name:  # its index is flat
-        return []
-    row = (declared.sizes[-1] or 0) * (declared.element or 0)
-    if row != candidate.pitch or (row + pad * (declared.element or 0)) % _BYTES:
+    grows_to = declared.pitch + pad * (declared.element or 0)
+    if not keeps_rows(array, candidate) or grows_to % _BYTES:
         return []
     bare, found = plain(text), list[Passed]()
     value_of = constants(text, bare)

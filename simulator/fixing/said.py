@@ -19,6 +19,7 @@ __all__ = [
     "flat_index",
     "grown",
     "grown_size",
+    "keeps_rows",
     "operations_of",
     "padded_size",
     "padding_of",
@@ -88,15 +89,18 @@ def operations_of(array: SharedArray, candidate: Candidate) -> int:
     )
 
 
+def keeps_rows(array: SharedArray, candidate: Candidate) -> bool:
+    """Whether the rows of a layout are those that the source declares: their lengths are known."""
+    declared = array.declared
+    if declared is None or (declared.is_dynamic and declared.name != array.name):
+        return False  # an index of dynamic memory is flat
+    return declared.has_rows and declared.pitch == candidate.pitch
+
+
 def _by_rows(array: SharedArray, candidate: Candidate, source: str = "") -> str | None:
     """Return a layout as the array's own rows say it; None where only a flat index does."""
     tile, declared = candidate.tile, array.declared
-    if (
-        declared is None
-        or not declared.has_rows
-        or (declared.is_dynamic and declared.name != array.name)
-        or (declared.sizes[-1] or 0) * (declared.element or 0) != candidate.pitch
-    ):
+    if declared is None or not keeps_rows(array, candidate):
         return None
     size = padded_size(array, candidate)
     dims = (*declared.dims[:-1], size or declared.dims[-1])

@@ -206,9 +206,11 @@ def _as_source_has_them(
     args: Sequence[Any], kernel: str, given: Given, source: str, compiler: CompilerOptions
 ) -> Sequence[Any]:
     """Return the arguments with the members of structures in order. Raises LaunchError."""
+    kinds = parameter_types(kernel)
+    if kinds and not has_structures(args):
+        return args
     path = None if isinstance(given, str) else Path(source)
     text = str(given) if path is None else source_text(path)
-    kinds = parameter_types(kernel)
     if not kinds and (kinds := declared_types(text, kernel)):
         check_types(args, kernel, kinds)
     if not has_structures(args):

@@ -120,24 +120,26 @@ class Work:
         return found if is_small else found[:0]
 
     @cached_property
+    def _bypassing(self) -> list[int]:
+        """The copies past L1, from 0."""
+        each = enumerate(self.instructions)
+        return [number for number, one in each if one.opcode.startswith("LDGSTS.E.BYPASS")]
+
+    @cached_property
     def copied_in_common(self) -> NDArray[np.int64]:
         """Lines of `common` that are copied past L1, 16 bytes per lane (LDGSTS.BYPASS)."""
-        each = enumerate(self.instructions)
-        copies = [number for number, one in each if one.opcode.startswith("LDGSTS.E.BYPASS")]
-        sectors = self.traces[0].sectors_of(copies)
+        sectors = self.traces[0].sectors_of(self._bypassing)
         lines: NDArray[np.int64] = np.unique(sectors[np.isin(sectors, self.common)] // SECTORS)
         return lines
 
     @cached_property
     def copied_at_once(self) -> float:
         """Bytes of `common` that a block copies past L1 before it waits for them, on average."""
-        each = enumerate(self.instructions)
-        copies = [number for number, one in each if one.opcode.startswith("LDGSTS.E.BYPASS")]
         ends = [one.name == "LDGDEPBAR" for one in self.instructions]
         copied = 0
         for trace in self.traces:
             rows = trace.global_rows()
-            chosen = np.isin(trace.rows.number[rows], copies) & trace.lies_in(self.common)
+            chosen = np.isin(trace.rows.number[rows], self._bypassing) & trace.lies_in(self.common)
             copied += int(trace.rows.bytes[rows[chosen]].sum())
         waits = float(self.executed[ends].sum()) / self.warps
         return copied / len(self.traces) / max(waits, 1.0)
