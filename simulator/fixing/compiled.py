@@ -28,7 +28,7 @@ __all__ = ["changed_text", "compiled_with", "joined_lines", "word_more"]
 
 _ASKED = re.compile(
     r"\b(?:__)?(?:nv_)?u?(?:char|short|int|long|longlong|float|double|half|bfloat16)[234]\b"
-    r"|_cast\b|\basm\b"
+    r"|_cast\b|\basm\b|_matrix_sync\b"
 )
 """What a line has that asks for a wide access itself."""
 

@@ -85,6 +85,8 @@ def edits_of(fix: Fix, text: str) -> tuple[Edit, ...] | str:
         more = max(candidate.bytes - array.bytes, 0)
         launch = f" and launch with {more:,} bytes more{fix.behind}" if more else ""
         return f"{fix.array}: its size is in the launch; write {fix.written}{launch}"
+    if fix.by_hand:
+        return f"{fix.array}: {fix.by_hand}; write {fix.written}"
     if not declared.dims:
         return f"{fix.array}: its sizes are those of {declared.owner}; write {fix.written}"
     if declared.element != candidate.element and (candidate.tile.xors or len(declared.dims) == 1):
@@ -98,8 +100,8 @@ def edits_of(fix: Fix, text: str) -> tuple[Edit, ...] | str:
         if size is None or not keeps_rows(array, candidate):
             return f"{fix.array}: its rows are others; write {fix.written}"
         found.append(Edit(*declared.places[-1], size))
-        passed = leading_dimensions(array, candidate, text)
-        found += [Edit(each.start, each.end, each.text) for each in passed]
+    passed = leading_dimensions(array, candidate, text)
+    found += [Edit(each.start, each.end, each.text) for each in passed]
     if candidate.tile.xors or is_flat:
         changed = _moved(declared, fix, candidate, text)
         if isinstance(changed, str):

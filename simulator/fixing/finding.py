@@ -26,7 +26,13 @@ from simulator.fixing.declared import Declared
 from simulator.fixing.edits import kernels_with
 from simulator.fixing.fix import Fix, SharedUse
 from simulator.fixing.layouts import Candidate, Choice, choose
-from simulator.fixing.leading import calls_text, leading_dimensions
+from simulator.fixing.leading import (
+    LEADING_BYTES,
+    MatrixCall,
+    calls_text,
+    matrix_calls,
+    sayable,
+)
 from simulator.fixing.modes import choose_mode
 from simulator.fixing.phases import phases_of, times_of, uses_of
 from simulator.fixing.ranking import preference, too_much
@@ -81,6 +87,7 @@ class Finder:
         again, self.launch = self.runs.again, self.runs.launch
         self.program = again.program
         self.block_bytes = self.launch.block_shared
+        self.calls: dict[SharedArray, tuple[MatrixCall, ...]] = {}
         self.arrays = find_arrays(
             self.touched, self.program, again.given["cubin"], self.block_bytes, again.sources
         )
@@ -146,6 +153,9 @@ class Finder:
         if not better:
             return replace(plain, proved=choice.proved and not choice.candidates, why=choice.text)
         better.sort(key=lambda each: (each.after.bank_conflicts, *preference(each, bool(joined))))
+        better, unsaid = sayable(better, array, self._matrix_calls(array))
+        if not better:
+            return replace(plain, why=f"Not proposed: {unsaid}.")
         if not against:
             better, refused = self._holding(better, array, joined, costs)
             if not better:
@@ -166,6 +176,15 @@ class Finder:
             said = f"The compiler may part the accesses that it joined ({lines_text(joined)})."
             first = replace(first, notes=(*first.notes, said))
         return replace(first, alternatives=tuple(others))
+
+    def _matrix_calls(self, array: SharedArray) -> tuple[MatrixCall, ...]:
+        """Return the calls of WMMA that access an array."""
+        if array not in self.calls:
+            numbers = np.unique(self.touched.sites[array.rows]).tolist()
+            sites = [self.program.sites[number] for number in numbers]
+            others = [each.name for each in self.arrays if each is not array]
+            self.calls[array] = matrix_calls(array, sites, self.runs.again.sources, others)
+        return self.calls[array]
 
     def _holding(
         self, ranked: Sequence[Fix], array: SharedArray, joined: Sequence[int], before: Costs
@@ -276,7 +295,9 @@ class Finder:
             blocks = prod(self.report.grid) if self.report.extrapolated else self.report.blocks
             times = blocks / self.runs.first.report.blocks
             return choose_mode(array, self.touched, self.runs.pricer, times)
-        return choose(array, self.touched, self.program.sites, self.launch.rule, self.launch.chip)
+        step = LEADING_BYTES if self._matrix_calls(array) else 1
+        sites, launch = self.program.sites, self.launch
+        return choose(array, self.touched, sites, launch.rule, launch.chip, step)
 
     def _plain(self, array: SharedArray, before: Cost) -> Fix:
         now = self._occupancy(self.launch.taken_shared)
@@ -344,19 +365,14 @@ class Finder:
             return None
         taken = self.launch.taken_shared - array.bytes + candidate.bytes
         source = self._source(array)
+        calls, by_hand = calls_text(array, candidate, self._matrix_calls(array))
         return replace(
             plain, text=text_of(array, candidate, source), kind=candidate.kind, after=after,
-            place=place_of(array, candidate, source), calls=self._calls(array, candidate),
+            place=place_of(array, candidate, source), calls=calls, by_hand=by_hand,
             notation=candidate.tile.notation or "", operations=operations_of(array, candidate),
             bytes_after=candidate.bytes, occupancy_after=self._occupancy(taken),
             by_line=self.runs.by_line(before, costs, other), candidate=candidate,
         )  # fmt: skip
-
-    def _calls(self, array: SharedArray, candidate: Candidate) -> str:
-        """Return what calls get with a layout, in the file that declares the array."""
-        file = array.declared.file if array.declared else ""
-        text = "\n".join(self.runs.again.sources.get(file, ()))
-        return calls_text(leading_dimensions(array, candidate, text))
 
     def _source(self, array: SharedArray) -> str:
         """Return the text of the files that access an array, without comments."""

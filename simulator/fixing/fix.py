@@ -56,6 +56,8 @@ class Fix(Result):
     """The access that `text` stands for, such as `tile[row][col]`; "": it is a declaration."""
     calls: str = ""
     """What a call gets then, too: `pass N + 8 to load_matrix_sync in line 9`; "": none has to."""
+    by_hand: str = ""
+    """Why it is not written into the source but left to the reader; "": it may be."""
     why: str
     """How it is known that nothing is better, or why nothing was tried."""
     proved: bool

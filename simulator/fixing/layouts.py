@@ -74,16 +74,28 @@ class Choice:
 
 def choose(
     array: SharedArray, touched: Touched, sites: Sequence[MemorySite], rule: Rule,
-    chip: Chip | None,
+    chip: Chip | None, step: int = 1,
 ) -> Choice:  # fmt: skip
-    """Search the layouts of an array for the least bank conflicts of its accesses."""
-    return _Search(array, touched, sites, rule, chip).choice()
+    """Search the layouts of an array for the least bank conflicts of its accesses.
+
+    Parameters
+    ----------
+    array
+        What is laid out.
+    touched, sites
+        All accesses of the launch, and the instructions that made them.
+    rule, chip
+        By which they are counted.
+    step
+        Bytes of which a padding is a multiple.
+    """
+    return _Search(array, touched, sites, rule, chip, step).choice()
 
 
 class _Search:
     def __init__(
         self, array: SharedArray, touched: Touched, sites: Sequence[MemorySite], rule: Rule,
-        chip: Chip | None,
+        chip: Chip | None, step: int,
     ) -> None:  # fmt: skip
         self.array, self.rule, self.chip = array, rule, chip
         self.sites = [sites[number] for number in touched.sites[array.rows].tolist()]
@@ -109,7 +121,7 @@ class _Search:
             for each in array.units
             if each.kind == "bulk"
         ]
-        step = max(16 // self.element, 1) if self.bulk else 1
+        step = max((16 if self.bulk else step) // self.element, 1)
         self.pads = range(0, _MOST_PAD // self.element + 1, step)
         # An element of the source, such as a structure, may be several of these.
         declared = self.array.declared.element if self.array.declared else None

@@ -1,26 +1,52 @@
-"""Leading dimensions that a source passes to WMMA: constants, which grow with an array's rows."""
+"""WMMA's accesses: a pointer and one leading dimension, which grows with an array's rows.
+
+They cannot say a swizzle, nor a padding of less than 16 bytes.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from simulator.fixing.arrays import SharedArray
 from simulator.fixing.declared import Declared, brackets, constants, named, scope_of
+from simulator.fixing.fix import Fix
 from simulator.fixing.layouts import Candidate
 from simulator.fixing.refusing import lines_text
-from simulator.fixing.said import grown, keeps_rows, padding_of
+from simulator.fixing.said import grown, keeps_rows
 from simulator.inputs.statements import Span, closing, parts
 from simulator.sass.code.preprocessor import plain
+from simulator.sass.lift.sites import MemorySite
 
-__all__ = ["Passed", "calls_text", "leading_dimensions"]
+__all__ = [
+    "LEADING_BYTES", "MatrixCall", "Passed", "calls_text", "leading_dimensions", "matrix_calls",
+    "sayable",
+]  # fmt: skip
 
 _CALL = re.compile(r"\b(load_matrix_sync|store_matrix_sync)\s*(?=\()")
 _POINTERS = {"load_matrix_sync": 1, "store_matrix_sync": 0}
+_OPCODES = {"load_matrix_sync": "LD", "store_matrix_sync": "ST"}
 _LEADING = 2
-_BYTES = 16
+LEADING_BYTES = 16
 """A leading dimension of WMMA is a multiple of so many bytes."""
+_FEWER_UNSAID = "Another layout has fewer, and cannot be written."
+
+
+@dataclass(frozen=True)
+class MatrixCall:
+    """A call of WMMA that accesses an array."""
+
+    function: str
+    line: int
+    start: int
+    end: int
+    """Where its leading dimension stands in its file."""
+    said: str
+    value: int | None
+    """The leading dimension, where the file's constants tell it."""
+    is_element: bool
+    """Whether its pointer is that of an element: the leading dimension counts the array's."""
 
 
 @dataclass(frozen=True)
@@ -32,50 +58,185 @@ class Passed:
     start: int
     end: int
     text: str
+    is_constant: bool = True
+    """Whether it can be written: else its value, or what its pointer counts, is not known."""
+
+
+def matrix_calls(
+    array: SharedArray, sites: Sequence[MemorySite], sources: Mapping[str, tuple[str, ...]],
+    others: Iterable[str],
+) -> tuple[MatrixCall, ...]:  # fmt: skip
+    """Return WMMA's calls that access an array: their pointer names it, or an access is theirs.
+
+    `sites`: the array's accesses. `others`: names of other arrays, which a pointer may name.
+    """
+    declared, found = array.declared, dict[tuple[str, int], MatrixCall]()
+    for file, lines in sources.items():
+        text = "\n".join(lines)
+        if "_matrix_sync" not in text:
+            continue
+        if declared is not None and declared.file == file:
+            found |= {(file, each.start): each for each in _naming(declared, text)}
+        at = {
+            (site.instruction.opcode[:2], site.instruction.line or 0)
+            for site in sites
+            if site.instruction.file == file
+        }
+        for each, pointer, span in _calls(plain(text), 0, len(text), text):
+            is_other = any(any(named(pointer, name)) for name in others)
+            accessed = any((_OPCODES[each.function], line) in at for line in span)
+            if accessed and not is_other:
+                found.setdefault((file, each.start), each)
+    return tuple(found.values())
 
 
 def leading_dimensions(array: SharedArray, candidate: Candidate, text: str) -> list[Passed]:
     """Return the leading dimensions that grow with an array's rows, in the text that declares it.
 
-    Those of calls whose pointer names the array, where they are the length of its rows.
+    Those of calls whose pointer is that of an element, where they are constants.
     """
-    declared, pad = array.declared, padding_of(array, candidate)
-    if declared is None or not pad or candidate.mode is not None:
+    declared = array.declared
+    if declared is None or not _is_padding(candidate):
         return []
-    grows_to = declared.pitch + pad * (declared.element or 0)
-    if not keeps_rows(array, candidate) or grows_to % _BYTES:
-        return []
-    bare, found = plain(text), list[Passed]()
-    value_of = constants(text, bare)
-    for function, given in _calls(bare, *scope_of(bare, declared.start)):
-        start, end = given[_LEADING]
-        said = bare[start:end].strip()
-        is_row = said == declared.dims[-1] or value_of(said) == declared.sizes[-1]
-        if is_row and _names(bare, given[_POINTERS[function]], declared):
-            start += bare[start:end].index(said)
-            line = bare.count("\n", 0, start) + 1
-            found.append(Passed(function, line, start, start + len(said), grown(said, pad)))
-    return found
+    found = _grown(array, candidate, _naming(declared, text))
+    return [each for each in found if each.is_constant]
 
 
-def calls_text(found: Sequence[Passed]) -> str:
-    """Return what to pass where: `pass BK + 8 to load_matrix_sync in lines 29, 30`; or ""."""
+def sayable(
+    ranked: Sequence[Fix], array: SharedArray, calls: Sequence[MatrixCall]
+) -> tuple[list[Fix], str]:
+    """Return the fixes that WMMA's calls can follow, and why not one that stands before them.
+
+    What has more bank conflicts than that one says so.
+    """
+    found, unsaid, least = list[Fix](), "", 0
+    for each in ranked:
+        against = _against(array, each.candidate, calls)
+        if not against:
+            more = unsaid and each.after.bank_conflicts > least
+            found.append(replace(each, proved=False, why=_FEWER_UNSAID) if more else each)
+        elif not found and not unsaid:
+            least, unsaid = each.after.bank_conflicts, f"{each.written}: {against}"
+    if found and unsaid:
+        found[0] = replace(found[0], notes=(*found[0].notes, f"Not {unsaid}."))
+    return found, unsaid
+
+
+def _against(
+    array: SharedArray, candidate: Candidate | None, calls: Sequence[MatrixCall]
+) -> str:  # fmt: skip
+    """Return why WMMA's calls cannot follow a layout; "" where they can, or there are none."""
+    if candidate is None or not calls or candidate.mode is not None:
+        return ""
+    if candidate.tile.xors:
+        name = " and ".join(sorted({each.function for each in calls}))
+        at = lines_text(sorted({each.line for each in calls}))
+        takes = "take" if " and " in name else "takes"
+        return (
+            f"{name} ({at}) {takes} a pointer and one leading dimension: a swizzle cannot be said"
+        )
+    for each in calls:
+        if _times(array, candidate, each) == 0:
+            return (
+                f"{each.function} (line {each.line}) gets {each.said} as the leading dimension:"
+                " that is not a multiple of the rows' length"
+            )
+    return ""
+
+
+def calls_text(
+    array: SharedArray, candidate: Candidate, calls: Sequence[MatrixCall]
+) -> tuple[str, str]:
+    """Return what to pass where, and why that is left to the reader; "" where it is not.
+
+    `pass BK + 8 to load_matrix_sync in lines 29, 30`.
+    """
+    if not calls or not _is_padding(candidate):
+        return "", ""
     lines: dict[str, list[int]] = {}
+    found = list(_grown(array, candidate, calls))
     for each in found:
         at = lines.setdefault(f"{each.text} to {each.function}", [])
         if each.line not in at:
             at.append(each.line)
     said = " and ".join(f"{what} in {lines_text(at)}" for what, at in lines.items())
-    return f"pass {said}" if said else ""
+    unknown = sorted({each.line for each in found if not each.is_constant})
+    left = f"the leading dimension in {lines_text(unknown)} is not known" if unknown else ""
+    return (f"pass {said}" if said else ""), left
 
 
-def _calls(bare: str, start: int, end: int) -> Iterator[tuple[str, list[Span]]]:
-    """Yield the calls of WMMA between two places that have a leading dimension: its arguments."""
+def _is_padding(candidate: Candidate) -> bool:
+    pad = candidate.tile.pad * candidate.element
+    return candidate.mode is None and pad > 0 and pad % LEADING_BYTES == 0
+
+
+def _grown(
+    array: SharedArray, candidate: Candidate, calls: Iterable[MatrixCall]
+) -> Iterator[Passed]:  # fmt: skip
+    pad = candidate.tile.pad * candidate.element
+    for each in calls:
+        times = _times(array, candidate, each)
+        element = (array.declared.element if array.declared else None) or 0
+        if times and element:
+            text = grown(each.said, times * pad // element)
+        else:
+            text = (
+                f"the padded length of a row ({candidate.pitch + pad} bytes) instead of {each.said}"
+            )
+        if times != 0:
+            yield Passed(each.function, each.line, each.start, each.end, text, times is not None)
+
+
+def _times(array: SharedArray, candidate: Candidate, call: MatrixCall) -> int | None:
+    """Return how many rows a leading dimension is; 0: no whole ones, None: not known."""
+    declared = array.declared
+    if declared is None or not declared.element or not call.is_element:
+        return None
+    if (
+        candidate.pitch % declared.element
+        or candidate.tile.pad * candidate.element % declared.element
+    ):
+        return None
+    if keeps_rows(array, candidate) and call.said == declared.dims[-1]:
+        return 1
+    if call.value is None:
+        return None
+    times, rest = divmod(call.value, candidate.pitch // declared.element)
+    return 0 if rest else times
+
+
+def _naming(declared: Declared, text: str) -> Iterator[MatrixCall]:
+    """Yield the calls whose pointer is that of an array's element."""
+    bare = plain(text)
+    for each, _, _ in _calls(bare, *scope_of(bare, declared.start), text, declared):
+        if each.is_element:
+            yield each
+
+
+def _calls(
+    bare: str, start: int, end: int, text: str, declared: Declared | None = None
+) -> Iterator[tuple[MatrixCall, str, range]]:
+    """Yield the calls of WMMA between two places that have a leading dimension.
+
+    The pointer and the lines of each follow.
+    """
+    value_of = constants(text, bare)
     for call in _CALL.finditer(bare, start, end):
         last = closing(bare, call.end(), end)
         given = parts(bare, call.end() + 1, last) if last is not None else []
-        if len(given) > _LEADING:
-            yield call[1], given
+        if last is None or len(given) <= _LEADING:
+            continue
+        first, behind = given[_LEADING]
+        said = bare[first:behind].strip()
+        first += bare[first:behind].index(said)
+        pointer = given[_POINTERS[call[1]]]
+        line = bare.count("\n", 0, first) + 1
+        lines = range(bare.count("\n", 0, call.start()) + 1, bare.count("\n", 0, last) + 2)
+        is_element = declared is not None and _names(bare, pointer, declared)
+        found = MatrixCall(
+            call[1], line, first, first + len(said), said, value_of(said), is_element
+        )  # fmt: skip
+        yield found, bare[slice(*pointer)], lines
 
 
 def _names(bare: str, pointer: Span, declared: Declared) -> bool:

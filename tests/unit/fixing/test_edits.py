@@ -42,8 +42,9 @@ def written(text: str, tile: Tile, kind: Kind) -> str:
     candidate = Candidate(kind, tile, 4, table, 128)
     text_, place = text_of(array, candidate), place_of(array, candidate)
     fix: Any = SimpleNamespace(
-        array="t", target=array, candidate=candidate, text=text_, place=place, calls="", behind=""
-    )
+        array="t", target=array, candidate=candidate, text=text_, place=place, calls="",
+        by_hand="", behind="",
+    )  # fmt: skip
     fix.written = Fix.written.fget(fix)  # type: ignore[attr-defined]
     found = edits_of(cast("Any", fix), text)
     return found if isinstance(found, str) else applied(text, set(found))

@@ -12,8 +12,9 @@ from simulator import replay_compiled
 from simulator.fixing.arrays import SharedArray
 from simulator.fixing.declared import Declared, declarations
 from simulator.fixing.edits import Edit, applied
+from simulator.fixing.fix import Fix
 from simulator.fixing.layouts import Candidate
-from simulator.fixing.leading import calls_text, leading_dimensions
+from simulator.fixing.leading import calls_text, leading_dimensions, matrix_calls
 from simulator.fixing.patch import patch_of
 from simulator.sass.report import CompiledReport
 from tests.sass_kernels import needs_compiler
@@ -43,7 +44,8 @@ def passed(use: str, pad: int = 8) -> tuple[str, str]:
     changed = applied(text, {Edit(each.start, each.end, each.text) for each in found})
     head, end = changed.removeprefix(HEAD), text.removeprefix(HEAD + use)
     assert head.endswith(end)
-    return head.removesuffix(end), calls_text(found)
+    calls = matrix_calls(array, (), {"k.cu": tuple(text.split("\n"))}, ())
+    return head.removesuffix(end), calls_text(array, candidate, calls)[0]
 
 
 GROWN = {
@@ -53,6 +55,7 @@ GROWN = {
     "load_matrix_sync(a, &s[i][j][0], 64);": "72",
     "load_matrix_sync(a, &s[i][j][0],\n    /* row */ LD // its length\n);": "LD + 8",
     "load_matrix_sync(a, &s[i][j][0], 4 * SMALL, layout);": "4 * SMALL + 8",
+    "load_matrix_sync(a, &s[i][j][0], 2 * LD);": "2 * LD + 16",
     "nvcuda::wmma::store_matrix_sync(&s[0][0][k], c, LD, wmma::mem_row_major);": "LD + 8",
 }
 
@@ -60,7 +63,7 @@ GROWN = {
 @pytest.mark.parametrize("use", GROWN)
 def test_the_length_of_the_rows_grows_in_a_call(use: str) -> None:
     grown = GROWN[use]
-    before = str(int(grown) - 8) if grown.isdigit() else grown.removesuffix(" + 8")
+    before = str(int(grown) - 8) if grown.isdigit() else grown.rpartition(" + ")[0]
     function = "store" if "store" in use else "load"
     line = 5 + use.count("\n", 0, use.index(before))
     assert passed(use) == (
@@ -72,9 +75,7 @@ LEFT = [
     "load_matrix_sync(a, &u[i][0], LD);",
     "load_matrix_sync(a, p->s[i][0], LD);",
     "load_matrix_sync(a, in + s[0][0][0], LD);",
-    "load_matrix_sync(a, &s[i][j][0], ld);",
     "load_matrix_sync(a, &s[i][j][0], SMALL);",
-    "load_matrix_sync(a, &s[i][j][0], sizeof(s[0][0]) / sizeof(s[0][0][0]));",
     "load_matrix_sync(a, &s[i][0], LD);",
     "load_matrix_sync(a, (const half *)s[i] + k, LD);",
     "load_matrix_sync(a, &s[i][j][0]);",
@@ -124,10 +125,10 @@ __global__ void k(const half *in, float *out, int ld) {
 """
 
 
-def replayed(source: str | Path) -> CompiledReport:
+def replayed(source: str | Path, shared_bytes: int = 0) -> CompiledReport:
     rows = (np.arange(1024) % 37 - 18).astype(np.float16)
     args = [rows, np.zeros(256, np.float32), np.int32(64)]
-    return replay_compiled(source, grid=1, block=32, args=args)
+    return replay_compiled(source, grid=1, block=32, args=args, shared_bytes=shared_bytes)
 
 
 @needs_compiler
@@ -161,8 +162,99 @@ def test_an_equal_constant_changes_only_where_the_pointer_names_the_array() -> N
     )
 
 
+UNKNOWN = {
+    "load_matrix_sync(a, &s[i][j][0], ld);": "ld",
+    "load_matrix_sync(a, &s[i][j][0], sizeof(s[0][0]) / sizeof(s[0][0][0]));": (
+        "sizeof(s[0][0]) / sizeof(s[0][0][0])"
+    ),
+}
+
+
+@pytest.mark.parametrize("use", UNKNOWN)
+def test_a_leading_dimension_that_is_not_known_is_left_to_the_reader(use: str) -> None:
+    length = f"the padded length of a row (144 bytes) instead of {UNKNOWN[use]}"
+    assert passed(use) == (use, f"pass {length} to load_matrix_sync in line 5")
+
+
+def unwritten(source: str, shared_bytes: int = 0) -> Fix:
+    """The one fix of a source with WMMA, which nobody has compiled."""
+    (fix,) = replayed(source, shared_bytes).fixes()
+    assert fix.compiled is None
+    assert not any("^" in each.text for each in (fix, *fix.alternatives))
+    return fix
+
+
 @needs_compiler
-def test_a_leading_dimension_that_is_not_known_is_refused_by_the_run() -> None:
-    (fix,) = replayed(KERNEL.replace("s[0] + kk, LD)", "&s[0][kk], ld)")).fixes()
-    assert fix.text == ""
-    assert "the changed source leaves other outputs" in fix.why
+@pytest.mark.parametrize(
+    ("use", "at"),
+    [("&s[0][kk], ld)", "15"), ("ahead(s[0], kk), LD)", "15"), ("\n s[0] + kk,\nld)", "17")],
+)
+def test_rows_are_padded_where_the_leading_dimension_is_not_known(use: str, at: str) -> None:
+    """A swizzle was proposed for what load_matrix_sync reads."""
+    ahead = "__device__ const half *ahead(const half *p, int k) { return p + k; }"
+    source = KERNEL.replace("s[0] + kk, LD)", use).replace("__global__", f"{ahead} __global__")
+    fix = unwritten(source)
+    said = use.split(", ")[-1].rpartition("\n")[2].removesuffix(")")
+    assert fix.text == "s[16][LD + 8]"
+    assert fix.calls == (
+        "pass LD + 8 to load_matrix_sync in line 14 and the padded length of a row (144 bytes)"
+        f" instead of {said} to load_matrix_sync in line {at}"
+    )
+    assert patch_of([replayed(source)]).left == (
+        f"s: the leading dimension in line {at} is not known; write {fix.written}",
+    )
+
+
+@needs_compiler
+def test_a_swizzle_is_not_proposed_where_load_matrix_sync_reads() -> None:
+    """It was the second proposal, "(not compiled)", and the first without room for padding."""
+    (fix,) = replayed(KERNEL).fixes()
+    assert not fix.alternatives
+    assert fix.notes == (
+        "Not s[row][col ^ ((row & 7) << 3)] for each s[row][col]: load_matrix_sync (lines 14, 15)"
+        " takes a pointer and one leading dimension: a swizzle cannot be said.",
+    )
+
+
+@needs_compiler
+@pytest.mark.parametrize(("declared", "size"), [("__shared__", 0), ("extern __shared__", 2048)])
+def test_the_padding_of_an_array_without_rows_passes_its_leading_dimension(
+    declared: str, size: int
+) -> None:
+    """Its index was padded, and the leading dimension stayed."""
+    source = KERNEL.replace("[i / 64][i % 64]", "[i]").replace("s[16][LD]", "s[16 * LD]")
+    source = source.replace("s[0] + kk", "s + kk").replace("s[0][kk]", "s[kk]")
+    if size:
+        source = source.replace("__shared__", declared).replace("s[16 * LD]", "s[]")
+    fix = unwritten(source, size)
+    assert fix.text.startswith("s[index + index / 64 * 8]")
+    assert fix.calls == "pass LD + 8 to load_matrix_sync in lines 14, 15"
+
+
+@needs_compiler
+def test_the_leading_dimension_of_a_flat_array_is_written_with_its_index() -> None:
+    source = KERNEL.replace("[i / 64][i % 64]", "[i]").replace("s[16][LD]", "s[1024]")
+    source = source.replace("s[0] + kk", "&s[kk]").replace("s[0][kk]", "s[kk]")
+    (fix,) = replayed(source).fixes()
+    assert fix.compiled is not None
+    assert fix.after.bank_conflicts == 0
+
+
+@needs_compiler
+@pytest.mark.parametrize(
+    "declared", ["__shared__ __align__(32) half s[16]", "extern __shared__ half s[]"]
+)
+def test_rows_that_are_no_part_of_the_leading_dimension_are_not_padded(declared: str) -> None:
+    source = KERNEL.replace(", LD)", ", 32)").replace(
+        "__shared__ __align__(32) half s[16]", declared
+    )
+    (fix,) = replayed(source, 2048 * ("extern" in declared)).fixes()
+    assert not fix.text
+    assert not any(each.kind == "pad" for each in fix.alternatives)
+
+
+@needs_compiler
+def test_lines_of_wmma_are_not_accesses_that_a_compiler_joined() -> None:
+    """A note said that the compiler might part them."""
+    fix = unwritten(KERNEL.replace("s[0] + kk, LD)", "s[0] + kk, ld)"))
+    assert not any("joined" in each for each in fix.sentences)
