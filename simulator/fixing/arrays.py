@@ -62,6 +62,13 @@ class SharedArray:
         """Bytes of all pieces."""
         return self.size * len(self.starts)
 
+    @property
+    def called(self) -> str:
+        """Its name in an access: where it has none of its own, that of the memory that it is in."""
+        if self.name.isidentifier():
+            return self.name
+        return self.declared.name if self.declared else "s"
+
     def within(self, places: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return bytes of the block as bytes of the array, its pieces one after the other."""
         starts = np.array(self.starts)

@@ -45,7 +45,7 @@ from simulator.fixing.refusing import (
     what_reaches,
 )
 from simulator.fixing.runs import Costs, Runs
-from simulator.fixing.said import operations_of, place_of, text_of
+from simulator.fixing.said import operations_of, wording_of
 from simulator.fixing.triton_layouts import triton_of
 from simulator.sass.code.preprocessor import plain
 from simulator.sass.report import CompiledReport
@@ -302,7 +302,7 @@ class Finder:
     def _plain(self, array: SharedArray, before: Cost) -> Fix:
         now = self._occupancy(self.launch.taken_shared)
         return Fix(
-            array=array.name, lines=array.lines, files=array.files, text="", why="", proved=False,
+            array=array.name, lines=array.lines, files=array.files, why="", proved=False,
             outputs_equal=True, before=before, after=before, bytes_before=array.bytes,
             bytes_after=array.bytes, occupancy_before=now, occupancy_after=now, target=array,
             notes=_reuse(array), report=self.report,
@@ -367,8 +367,8 @@ class Finder:
         source = self._source(array)
         calls, by_hand = calls_text(array, candidate, self._matrix_calls(array))
         return replace(
-            plain, text=text_of(array, candidate, source), kind=candidate.kind, after=after,
-            place=place_of(array, candidate, source), calls=calls, by_hand=by_hand,
+            plain, wording=wording_of(array, candidate, source), kind=candidate.kind, after=after,
+            calls=calls, by_hand=by_hand,
             notation=candidate.tile.notation or "", operations=operations_of(array, candidate),
             bytes_after=candidate.bytes, occupancy_after=self._occupancy(taken),
             by_line=self.runs.by_line(before, costs, other), candidate=candidate,

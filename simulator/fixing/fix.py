@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from simulator.errors import ChipError, LaunchError, OptionError
 from simulator.fixing.costs import Cost
 from simulator.fixing.unreached import unreached
+from simulator.fixing.wording import Wording
 from simulator.results.tables import Columns, Result
 from simulator.results.text import Table
 
@@ -21,10 +21,6 @@ if TYPE_CHECKING:
     from simulator.timing.kernel_time import KernelTime
 
 __all__ = ["Fix", "SharedUse"]
-
-_TEXT = re.compile(
-    r"(.*?)((?: in \w+\[.*?\])?)((?:(?: \(|, )\w+ counted in \d+ bytes\)?)?)\Z", re.DOTALL
-)
 
 
 @dataclass(frozen=True)
@@ -48,12 +44,8 @@ class Fix(Result):
     lines: tuple[int, ...]
     """The source lines that access it."""
     files: tuple[str, ...]
-    text: str
-    """The declaration with its padding, or the access with its new index; "": nothing to change.
-
-    Where the array must grow for the index, `in` and the declaration follow."""
-    place: str = ""
-    """The access that `text` stands for, such as `tile[row][col]`; "": it is a declaration."""
+    wording: Wording = field(default_factory=Wording, repr=False)
+    """`text` and `place` in parts."""
     calls: str = ""
     """What a call gets then, too: `pass N + 8 to load_matrix_sync in line 9`; "": none has to."""
     by_hand: str = ""
@@ -94,6 +86,19 @@ class Fix(Result):
     """That of the source that it was written into; None: it could not be, or was not."""
     target: SharedArray | None = field(default=None, repr=False, compare=False)
     candidate: Candidate | None = field(default=None, repr=False, compare=False)
+
+    @property
+    def text(self) -> str:
+        """The declaration with its padding, or the access with its new index; "": nothing.
+
+        Where the array must grow for the index, `in` and the declaration follow.
+        """
+        return self.wording.text
+
+    @property
+    def place(self) -> str:
+        """The access that `text` stands for, such as `tile[row][col]`; "": it is a declaration."""
+        return self.wording.place
 
     @property
     def unremovable(self) -> int:
@@ -168,8 +173,7 @@ class Fix(Result):
 
         What is passed to calls follows.
         """
-        access, declared, counted = _parts(self.text)
-        said = f"{access} for each {self.place}{declared}{counted}" if self.place else self.text
+        said = self.wording.everywhere
         return f"{said}, and {self.calls}" if self.calls else said
 
     @property
@@ -258,23 +262,13 @@ class Fix(Result):
             return [f"Give the launch {more:,} bytes more of dynamic shared memory{self.behind}."]
         if self.target.declared is None or self.target.declared.element is None:
             return [f"The array must be declared with {self.bytes_after:,} bytes."]
-        declared = _parts(self.text)[1].removeprefix(" in ")
+        declared = self.wording.declared
         return [f"Declare {declared}, because the index reaches further."] if declared else []
 
     def table(self) -> Table:
         """Return a row for each source line and instruction that accesses the array."""
         title, *text = self.sentences
         return Table(self.rows(), self.summary(), sums=(), title=title, text=text)
-
-
-def _parts(text: str) -> tuple[str, str, str]:
-    """Return what to write, the declaration that it needs, and what its index counts.
-
-    >>> _parts("s[index + index / 32] in s[264] (index counted in 8 bytes)")
-    ('s[index + index / 32]', ' in s[264]', ' (index counted in 8 bytes)')
-    """
-    found = _TEXT.match(text)
-    return (found[1], found[2], found[3]) if found else (text, "", "")
 
 
 def _predicted(before: KernelTime, after: KernelTime) -> str:

@@ -17,10 +17,11 @@ from layouts.tile import Tile
 from simulator.fixing.arrays import SharedArray
 from simulator.fixing.costs import Pricer, total
 from simulator.fixing.layouts import Candidate, Choice
+from simulator.fixing.wording import Wording
 from simulator.sass.run.tma import swizzled
 from simulator.sass.run.witness import Touched
 
-__all__ = ["MODES", "choose_mode", "mode_text"]
+__all__ = ["MODES", "choose_mode", "mode_wording"]
 
 MODES = (0, 32, 64, 128)
 """Bytes of the swizzle's span; 0: none."""
@@ -71,20 +72,24 @@ def choose_mode(array: SharedArray, touched: Touched, pricer: Pricer, times: flo
     return Choice((candidate,), True, text)
 
 
-def mode_text(array: SharedArray, candidate: Candidate, source: str = "") -> str:
-    """Return the mode of the tensor map, and the index that follows it."""
+def mode_wording(array: SharedArray, candidate: Candidate, source: str = "") -> Wording:
+    """Return the mode of the tensor map, and the index that follows it.
+
+    Where TMA is to mix nothing, the index is plain, and nothing is changed in it.
+    """
     (index,) = subscript_names(1, source)
     mode = candidate.mode or 0
-    name = array.name if array.name.isidentifier() else "s"
+    name = array.called
     map_mode = f"CU_TENSOR_MAP_SWIZZLE_{f'{mode}B' if mode else 'NONE'}"
     if not mode:
-        return f"{map_mode}, and {name}[{index}]"
+        return Wording(f"{map_mode}, and {name}[{index}]")
     declared = array.declared.element if array.declared else None
-    counted = (
+    unit = (
         "" if declared == candidate.element else f", {index} counted in {candidate.element} bytes"
     )
     flat = Tile(1, candidate.tile.rows * candidate.tile.cols, swizzle=candidate.tile.swizzle)
-    return f"{map_mode}, and {name}[{flat.c(col=index)}]{counted}"
+    access = f"{map_mode}, and {name}[{flat.c(col=index)}]"
+    return Wording(access, f"{name}[{index}]", unit=unit)
 
 
 def _named(mode: int) -> str:

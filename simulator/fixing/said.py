@@ -13,7 +13,8 @@ from layouts.tile import Tile
 from simulator.fixing.arrays import SharedArray
 from simulator.fixing.declared import Declared
 from simulator.fixing.layouts import Candidate
-from simulator.fixing.modes import mode_text
+from simulator.fixing.modes import mode_wording
+from simulator.fixing.wording import Wording
 
 __all__ = [
     "flat_index",
@@ -23,55 +24,39 @@ __all__ = [
     "operations_of",
     "padded_size",
     "padding_of",
-    "place_of",
     "subscripts",
-    "text_of",
+    "wording_of",
 ]
 
 _MOST_NAMES = 4
 """Subscripts of an array that are named one by one; one with more has a flat index."""
 
 
-def text_of(array: SharedArray, candidate: Candidate, source: str = "") -> str:
+def wording_of(array: SharedArray, candidate: Candidate, source: str = "") -> Wording:
     """Return what to write: `tile[32][33]`, `tile[row][col ^ row]` or `s[index + index / 32]`.
 
-    Where the array must grow for the index, ` in s[1056]` follows. No name of a subscript is in
-    `source`, the text that the array is accessed in. See `place_of`.
+    And for which access, if it is one. No name of a subscript is in `source`, the text that the
+    array is accessed in.
     """
     declared = array.declared
     if candidate.mode is not None:
-        return mode_text(array, candidate, source)
+        return mode_wording(array, candidate, source)
     by_rows = _by_rows(array, candidate, source)
     if by_rows is not None:
         return by_rows
-    name = _name(array)
+    name = array.called
     unit = _unit(array, candidate)
     known = declared is not None and declared.element is not None
     is_record = array.is_static and declared is not None and not declared.dims
     plain = unit == candidate.element if known else candidate.natural and not is_record
     (index,) = subscript_names(1, source)
-    counted = "" if plain else f" ({index} counted in {candidate.element} bytes)"
     grown = ""
     if candidate.bytes > array.bytes and array.is_static and known:
-        grown = f" in {name}[{-(-candidate.bytes // unit)}]"
-    return f"{name}[{flat_index(candidate, index)}]{grown}{counted}"
-
-
-def place_of(array: SharedArray, candidate: Candidate, source: str = "") -> str:
-    """Return what `text_of` changes, `tile[row][col]` or `s[index]`; "" for a declaration.
-
-    Where TMA is to mix nothing, the index is plain, and nothing is changed in it.
-    """
-    if candidate.mode == 0:
-        return ""
-    by_rows = _by_rows(array, candidate, source) if candidate.mode is None else None
-    if by_rows is None:
-        names = subscript_names(1, source)
-    elif candidate.kind == "pad":
-        return ""
-    else:
-        names = subscript_names(len(array.declared.sizes) if array.declared else 1, source)
-    return f"{_name(array)}{''.join(f'[{each}]' for each in names)}"
+        grown = f"{name}[{-(-candidate.bytes // unit)}]"
+    return Wording(
+        f"{name}[{flat_index(candidate, index)}]", f"{name}[{index}]", grown,
+        "" if plain else f" ({index} counted in {candidate.element} bytes)",
+    )  # fmt: skip
 
 
 def operations_of(array: SharedArray, candidate: Candidate) -> int:
@@ -97,23 +82,23 @@ def keeps_rows(array: SharedArray, candidate: Candidate) -> bool:
     return declared.has_rows and declared.pitch == candidate.pitch
 
 
-def _by_rows(array: SharedArray, candidate: Candidate, source: str = "") -> str | None:
+def _by_rows(array: SharedArray, candidate: Candidate, source: str = "") -> Wording | None:
     """Return a layout as the array's own rows say it; None where only a flat index does."""
     tile, declared = candidate.tile, array.declared
     if declared is None or not keeps_rows(array, candidate):
         return None
     size = padded_size(array, candidate)
-    dims = (*declared.dims[:-1], size or declared.dims[-1])
+    grown = declared.said((*declared.dims[:-1], size or declared.dims[-1]))
     if candidate.kind == "pad" and size:
-        return declared.said(dims)
+        return Wording(grown)
     names = subscript_names(len(declared.sizes), source)
     same = candidate.element == declared.element and len(names) <= _MOST_NAMES
     mixed = subscripts(tile, declared.sizes, names) if same else None
     if mixed is None:
         return None
-    *outer, last = mixed
-    access = f"{_name(array)}{''.join(f'[{each}]' for each in outer)}[{last}]"
-    return f"{access} in {declared.said(dims)}" if candidate.kind == "both" else access
+    place = f"{array.called}{''.join(f'[{each}]' for each in names)}"
+    access = f"{array.called}{''.join(f'[{each}]' for each in mixed)}"
+    return Wording(access, place, grown if candidate.kind == "both" else "")
 
 
 def flat_index(candidate: Candidate, said: str = "index") -> str:
@@ -125,12 +110,6 @@ def flat_index(candidate: Candidate, said: str = "index") -> str:
     if candidate.kind == "swizzle":
         return Tile(1, tile.elements, swizzle=tile.swizzle, terms=tile.terms).c(col=said)
     return tile.c(f"({operand(said)} / {tile.cols})", f"{operand(said)} % {tile.cols}")
-
-
-def _name(array: SharedArray) -> str:
-    if array.name.isidentifier():
-        return array.name
-    return array.declared.name if array.declared else "s"
 
 
 def subscripts(tile: Tile, sizes: Sequence[int | None], said: Sequence[str]) -> list[str] | None:

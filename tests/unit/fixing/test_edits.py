@@ -15,7 +15,7 @@ from simulator.fixing.declared import Declared, declarations, resolved
 from simulator.fixing.edits import applied, edits_of, kernels_with
 from simulator.fixing.fix import Fix
 from simulator.fixing.layouts import Candidate, Kind
-from simulator.fixing.said import place_of, text_of
+from simulator.fixing.said import wording_of
 
 PAD, XOR = Tile(32, 32, 1), Tile(32, 32, terms=(Term(5, 31),))
 SIZE = 4096
@@ -40,10 +40,9 @@ def written(text: str, tile: Tile, kind: Kind) -> str:
     array = SharedArray("t", (0,), SIZE, declared, not declared.is_dynamic, rows, (), ())
     table = tile.offset(bytes_ // 4) * 4 + bytes_ % 4
     candidate = Candidate(kind, tile, 4, table, 128)
-    text_, place = text_of(array, candidate), place_of(array, candidate)
     fix: Any = SimpleNamespace(
-        array="t", target=array, candidate=candidate, text=text_, place=place, calls="",
-        by_hand="", behind="",
+        array="t", target=array, candidate=candidate, wording=wording_of(array, candidate),
+        calls="", by_hand="", behind="",
     )  # fmt: skip
     fix.written = Fix.written.fget(fix)  # type: ignore[attr-defined]
     found = edits_of(cast("Any", fix), text)

@@ -10,13 +10,15 @@ import numpy as np
 import pytest
 
 from layouts.expression import Expression
+from layouts.swizzle import Swizzle
 from layouts.term import Term
 from layouts.tile import Tile
 from simulator.errors import LaunchError
 from simulator.fixing.arrays import SharedArray
 from simulator.fixing.declared import Declared
 from simulator.fixing.layouts import Candidate, Kind
-from simulator.fixing.said import grown_size, operations_of, place_of, subscripts, text_of
+from simulator.fixing.said import grown_size, operations_of, subscripts, wording_of
+from simulator.fixing.wording import Wording
 from simulator.sass.run.moves import Moves
 
 NAMES = ("p", "q", "row", "col")
@@ -38,14 +40,12 @@ def candidate_of(
     return Candidate(kind, tile, element, table, tile.cols * element, natural)
 
 
-def places(text: str, sizes: tuple[int, ...], element: int) -> list[int]:
+def places(said: Wording, sizes: tuple[int, ...], element: int) -> list[int]:
     """The first byte of each element of an array, as a text says it."""
-    access, _, declared = text.partition(" in ")
-    access = access.partition(" (index counted")[0]
-    found = re.findall(r"\[((?:[^\[\]])*)\]", access)
-    dims = [int(Expression(each)({})) for each in re.findall(r"\[([^\]]*)\]", declared or "")]
+    found = re.findall(r"\[([^\]]*)\]", said.written)
+    dims = [int(Expression(each)({})) for each in re.findall(r"\[([^\]]*)\]", said.declared)]
     given = []
-    if all(re.fullmatch(r"[\d +]+", each) for each in found):  # a declaration
+    if not said.place:  # a declaration
         dims = [int(Expression(each)({})) for each in found]
         found = list(NAMES[-len(sizes) :])
     read = [Expression(each) for each in found]
@@ -87,15 +87,15 @@ def test_a_text_gives_the_places_of_its_layout(
     array = array_of(sizes, 4, is_known)
     tile = Tile(prod(sizes[:-1]), sizes[-1], pad, terms=terms)
     candidate = candidate_of(kind, tile, 4, array.size)
-    text = text_of(array, candidate)
-    assert places(text, sizes, 4) == candidate.table[::4].tolist(), text
+    said = wording_of(array, candidate)
+    assert places(said, sizes, 4) == candidate.table[::4].tolist(), said
 
 
 def test_padding_a_flat_index_costs_operations_and_names_the_array_that_grows() -> None:
     def said(sizes: tuple[int, ...], tile: Tile, kind: Kind = "pad") -> tuple[str, int]:
         array = array_of(sizes, 4)
         found = candidate_of(kind, tile, 4, array.size)
-        return text_of(array, found), operations_of(array, found)
+        return wording_of(array, found).text, operations_of(array, found)
 
     assert said((1024,), Tile(32, 32, 1)) == ("t[index + index / 32] in t[1056]", 2)
     assert said((1024,), Tile(32, 32, 4)) == ("t[index + index / 32 * 4] in t[1152]", 3)
@@ -113,7 +113,8 @@ def test_a_text_has_no_name_of_the_source_and_says_what_it_stands_for() -> None:
     def said(sizes: tuple[int, ...], tile: Tile, kind: Kind, source: str) -> tuple[str, str]:
         array = array_of(sizes, 4)
         found = candidate_of(kind, tile, 4, array.size)
-        return text_of(array, found, source), place_of(array, found, source)
+        wording = wording_of(array, found, source)
+        return wording.text, wording.place
 
     swizzle, plain = Tile(32, 32, terms=(Term(5, 31),)), "int x, y; t[y][x]"
     assert said((32, 32), swizzle, "swizzle", plain) == ("t[row][col ^ row]", "t[row][col]")
@@ -130,7 +131,7 @@ def test_a_text_has_no_name_of_the_source_and_says_what_it_stands_for() -> None:
 def test_a_text_names_the_array_by_a_name_of_c(name: str, is_known: bool, said: str) -> None:
     array = replace(array_of((64,), 4, is_known), name=name)
     candidate = candidate_of("swizzle", Tile(8, 8, terms=(Term(3, 7),)), 4, array.size)
-    assert text_of(array, candidate).partition("[")[0] == said
+    assert wording_of(array, candidate).text.partition("[")[0] == said
 
 
 def test_texts_name_as_few_subscripts_as_they_can() -> None:
@@ -161,7 +162,7 @@ def test_wider_elements_and_many_subscripts_are_said_flat(
     sizes: tuple[int, ...], tile: Tile, element: int, text: str
 ) -> None:
     array = array_of(sizes, 4)
-    assert text_of(array, candidate_of("swizzle", tile, element, array.size)) == text
+    assert wording_of(array, candidate_of("swizzle", tile, element, array.size)).text == text
 
 
 @pytest.mark.parametrize(
@@ -184,8 +185,9 @@ def test_rows_of_dynamic_memory_are_padded_in_its_declaration() -> None:
     rows = replace(array.declared, dims=("", "32"), sizes=(None, 32), is_dynamic=True)
     candidate = candidate_of("pad", Tile(32, 32, 1), 4, array.size)
     own = replace(array, declared=rows, is_static=False)
-    assert text_of(own, candidate) == "t[][33]"
-    assert text_of(replace(own, name="p"), candidate) == "p[index + index / 32]"  # a part of it
+    assert wording_of(own, candidate).text == "t[][33]"
+    part = replace(own, name="p")
+    assert wording_of(part, candidate).text == "p[index + index / 32]"
 
 
 def test_an_index_of_a_structure_says_what_it_counts() -> None:
@@ -195,7 +197,7 @@ def test_an_index_of_a_structure_says_what_it_counts() -> None:
     array = replace(array, declared=record)
     candidate = candidate_of("pad", Tile(32, 32, 1), 4, array.size)
     said = "t[index + index / 32] (index counted in 4 bytes)"
-    assert text_of(array, candidate) == said
+    assert wording_of(array, candidate).text == said
 
 
 def test_an_array_of_an_unknown_type_grows_by_as_many_elements_as_bytes() -> None:
@@ -247,3 +249,27 @@ def test_moves_keep_bytes_apart_and_know_what_stays_together() -> None:
     for wrong in ([0, 0], [-1, 0]):
         with pytest.raises(LaunchError, match="two bytes of shared memory in one place"):
             Moves(np.array(wrong, np.int32))
+
+
+@pytest.mark.parametrize(
+    ("size", "mode", "said"),
+    [
+        (4, 0, Wording("CU_TENSOR_MAP_SWIZZLE_NONE, and t[index]")),
+        (
+            2,
+            128,
+            Wording(
+                "CU_TENSOR_MAP_SWIZZLE_128B, and t[index ^ ((index >> 3) & 28)]",
+                "t[index]",
+                unit=", index counted in 4 bytes",
+            ),
+        ),
+    ],
+)
+def test_a_mode_of_a_tensor_map_is_said_with_the_index_that_follows_it(
+    size: int, mode: int, said: Wording
+) -> None:
+    array = array_of((4096 // size,), size)
+    tile = Tile(32, 32, swizzle=Swizzle(3, 2, 3) if mode else None)
+    candidate = replace(candidate_of("tma", tile, 4, array.size), mode=mode)
+    assert wording_of(replace(array, name="a b"), candidate) == said

@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from simulator import replay_compiled
+from simulator.fixing.wording import Wording
 from simulator.sass.report import CompiledReport
 from tests.sass_kernels import HERE, needs_tools
 from viz.page.fixes import fixes_markup
@@ -42,6 +43,6 @@ def test_without_conflicts_or_a_launch_there_is_nothing_to_say() -> None:
 
 def test_what_is_left_alone_is_said_with_its_reason() -> None:
     (fix,) = turned("transpose_naive").fixes()
-    left = replace(fix, text="", why="Left alone: <data>.", alternatives=())
+    left = replace(fix, wording=Wording(), why="Left alone: <data>.", alternatives=())
     (said,) = fixes_markup([left])
     assert said == "<p><b>tile</b>: nothing to change. Left alone: &lt;data&gt;.</p>"
