@@ -13,6 +13,7 @@ from simulator.fixing.unreached import unreached
 from simulator.fixing.wording import Wording
 from simulator.results.tables import Columns, Result
 from simulator.results.text import Table
+from simulator.timing.gains import gain_text
 
 if TYPE_CHECKING:
     from simulator.fixing.arrays import SharedArray
@@ -273,7 +274,7 @@ class Fix(Result):
 
 def _predicted(before: KernelTime, after: KernelTime) -> str:
     was, now = before.cycles or 1, after.cycles or 1
-    return f"Predicted on {before.chip}: {was:,} → {now:,} cycles, ×{was / now:.2f}."
+    return f"Predicted on {before.chip}: {was:,} → {now:,} cycles, {gain_text(was / now)}."
 
 
 def _conflicts(count: int) -> str:

@@ -6,11 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from math import ceil
-from typing import Any, ClassVar
+from typing import Any
 
 from simulator.results.columns import heading
 from simulator.results.tables import Columns, Result, rows
 from simulator.results.text import Table
+from simulator.timing.gains import gain_text
 from simulator.timing.pipes import NAMES, TimeBound
 from simulator.timing.state import STALLS
 
@@ -83,9 +84,6 @@ class KernelTime(Result):
     """What the SM did that was simulated: instructions, sectors, cycles of the data pipe."""
     notes: tuple[str, ...] = ()
     without: KernelTime | None = field(default=None, repr=False)
-
-    FELT: ClassVar[float] = 1.005
-    """A speedup below this is not worth a reader's time."""
 
     @property
     def bound_cycles(self) -> int:
@@ -195,9 +193,9 @@ class KernelTime(Result):
             )
             gain, after = self.speedup_without_conflicts, self.without_conflicts.cycles
             said.append(
-                f"Without bank conflicts about {after:,} cycles: ×{gain:.2f}."
-                if gain is not None and gain >= self.FELT
-                else "Without bank conflicts it would not be faster."
+                "Without bank conflicts it would not be faster."
+                if self.without is None or gain is None
+                else f"Without bank conflicts about {after:,} cycles: {gain_text(gain)}."
             )
         else:
             said.append(f"At least {self.bound_cycles:,} cycles: {limiter}.")

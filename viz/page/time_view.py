@@ -10,6 +10,7 @@ from layouts.errors import plural
 from simulator.results.columns import heading
 from simulator.results.tables import rows
 from simulator.results.text import Listing
+from simulator.timing.gains import FELT, gain_text
 from simulator.timing.kernel_time import KernelTime, spelled
 from simulator.timing.pipes import NAMES
 from simulator.timing.state import STALLS
@@ -29,13 +30,13 @@ def of_time(time: KernelTime) -> Section:
     gain = time.speedup_without_conflicts
     if time.cycles is None:
         title = f"The cycles on {time.chip} are not known"
-    elif gain is not None and gain >= KernelTime.FELT:
-        title = f"About {time.cycles:,} cycles; {after:,} without bank conflicts: ×{gain:.2f}"
+    elif gain is not None and time.without is not None:
+        title = f"About {time.cycles:,} cycles; {after:,} without bank conflicts: {gain_text(gain)}"
     else:
         title = f"About {time.cycles:,} cycles; without bank conflicts it would not be faster"
     return Section(
         title,
-        level="nothing" if gain is None else "conflict" if gain >= KernelTime.FELT else "free",
+        level="nothing" if gain is None else "conflict" if gain >= FELT else "free",
         asked=time.kernel,
         about=[time.chip],
         after=[time_markup(time, (), {})],

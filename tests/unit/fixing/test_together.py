@@ -43,6 +43,13 @@ def test_a_fix_has_its_predicted_speedup() -> None:
     json.dumps(fix.to_dict())
 
 
+def test_a_fix_that_gains_no_time_says_so() -> None:
+    (fix,) = turned().fixes()
+    assert fix.times is not None
+    fix.__dict__["times"] = (fix.times[0], fix.times[0])
+    assert "cycles, ×1.00, not worth changing. That is" in " ".join(fix.sentences)
+
+
 def test_a_fix_that_was_pickled_has_no_speedup() -> None:
     (fix,) = turned().fixes()
     kept = pickle.loads(pickle.dumps(fix))  # noqa: S301 - it was pickled here

@@ -134,6 +134,8 @@ def test_the_verdict_says_what_is_next() -> None:
     assert TimeBound("H100", cycles, floors, None).verdict() == held
     none = "No gain: there are no bank conflicts to remove."
     assert TimeBound("H100", floors, floors, None).verdict() == none
+    few = TimeBound("H100", cycles, {**cycles, "shared": 99.5}, None).verdict()
+    assert few == "Without bank conflicts at most 1.00 times as fast: not worth changing."
     assert TimeBound("H100", {"shared": 4.0}, {"shared": 0.0}, None).speedup == 1
     assert TimeBound("H100", cycles, floors, None).seconds is None
 

@@ -80,6 +80,22 @@ def test_a_kernel_without_conflicts_gains_nothing(
     assert "Without bank conflicts it would not be faster." in found.sentences()
 
 
+@pytest.mark.parametrize(
+    ("after", "said"),
+    [
+        (8000, "×1.25."),
+        (9999, "×1.00, not worth changing."),
+        (10200, "×0.98, slower: not worth changing."),
+    ],
+)
+def test_conflicts_that_cost_nothing_are_left(after: int, said: str) -> None:
+    """It said that it would not be faster, not what follows."""
+    line = Line("LDS", "R0,[R2]", write=0, cycles=8, floor=4)
+    found = replace(time_of(sized([line], (1, 1, 1, 1)), "H100"), cycles=10_000)
+    found = replace(found, without=replace(found, cycles=after, without=None))
+    assert f"Without bank conflicts about {after:,} cycles: {said}" in found.sentences()
+
+
 @settings(max_examples=examples(10))
 @given(SIZES, st.floats(100, 3000))
 def test_a_clock_changes_seconds_and_dram_alone(
