@@ -18,8 +18,8 @@ from simulator.results.text import Table
 __all__ = ["CheckReport"]
 
 _MOST_LINES = 20
-_LONGEST = 44  # characters of a name in the table
 """Broken limits that people read of one entry; the other formats hold all."""
+_GAIN = "gain: how much faster a launch would be without bank conflicts."
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,13 +121,19 @@ class CheckReport(Result):
         )
 
     def shown(self) -> list[Table]:
-        """Return the table with names that fit a screen: the lines below have them in full."""
-        table = self.table()
-        return [replace(table, rows=[{**row, "entry": _cut(row["entry"])} for row in table.rows])]
+        """Return the table as it fits a page, with a short word for what conflicts cost."""
+        from simulator.results.fitting import with_short_names
 
-
-def _cut(name: str) -> str:
-    return name if len(name) <= _LONGEST else f"{name[: _LONGEST - 1]}…"
+        table, long = self.table(), "speedup_without_conflicts"
+        gains = [row[long] for row in table.rows]
+        rows = [
+            {**row, "gain": "" if gain is None else f"×{gain:.2f}"}
+            for row, gain in zip(table.rows, gains, strict=True)
+        ]
+        is_timed = long not in table.hidden
+        text = [_GAIN, *table.text] if is_timed else table.text
+        hidden = [*table.hidden, long if is_timed else "gain"]
+        return [with_short_names(replace(table, rows=rows, text=text, hidden=hidden))]
 
 
 def said(outcome: Outcome) -> str:

@@ -12,7 +12,7 @@ from simulator.cli.commands import chip_option, cli, format_option, rule_option
 from simulator.cli.completion import among, kernels, objectives
 from simulator.cli.html import html_options, keep
 from simulator.cli.options import is_given, named, named_integers, refuse_ignored
-from simulator.cli.output import Format, show
+from simulator.cli.output import Format, show, show_results
 from simulator.inputs.values import expanded, read_list, read_value
 
 __all__ = ["optimize"]
@@ -145,9 +145,11 @@ def optimize(
         options["fragment"] = _once("--fragment", map(_fixed, fragment))
     best = run(space=space, names=given, **options)
     keep(best)
-    table = best.table()
-    show(table, output)
-    return int(fail_on_conflict and table.totals["bank_conflicts"] > 0)
+    if output == "table":
+        show_results({"": best}, output)
+    else:
+        show(best.table(), output)
+    return int(fail_on_conflict and (best.totals()["bank_conflicts"] or 0) > 0)
 
 
 def _asks(text: str, own: Set[str]) -> bool:

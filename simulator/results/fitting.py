@@ -13,7 +13,7 @@ from typing import Any
 from simulator.results.columns import heading
 from simulator.results.text import Table, drawn
 
-__all__ = ["DROPPED", "fitted"]
+__all__ = ["DROPPED", "fitted", "with_short_names"]
 
 DROPPED = (
     "rule", "phases", "requests", "instructions", "n_way", "cycles_before", "wavefronts_before",
@@ -23,6 +23,7 @@ DROPPED = (
 """The columns that go first, in this order, where a table is wider than the terminal."""
 
 _KEPT = ("wavefronts", "bank_conflicts")
+_PAGE = 100  # columns of a table that is not of a terminal
 _SHORTEST = 16  # characters that a text keeps
 
 
@@ -50,6 +51,28 @@ def fitted(table: Table, width: int) -> Table:
         said = f"Left out, to fit {width} columns: {listed} (--format csv, json or md has all)."
         shown = replace(shown, text=[said, *shown.text])
     return shown
+
+
+def with_short_names(table: Table) -> Table:
+    r"""Return the table with its first column cut to a page's width; what is cut stands below.
+
+    >>> long = Table([{"entry": "a" * 120, "ways": 1}], {})
+    >>> short = with_short_names(long)
+    >>> len(short.rows[0]["entry"]) < 100, short.text == ["In full:\n  " + "a" * 120]
+    (True, True)
+    """
+    name = next(iter(table.rows[0]), "") if table.rows else ""
+    names = [row[name] for row in table.rows] if name else []
+    longest = max((len(each.strip()) for each in names), default=0)
+    over = _width(table) - _PAGE
+    if over <= 0 or longest <= _SHORTEST:
+        return table
+    most = max(_SHORTEST, longest - over)
+    said = "\n".join(table.text)
+    cut = dict.fromkeys(each for each in names if len(each) > most and each not in said)
+    full = ["\n  ".join(["In full:", *cut])] if cut else []
+    rows = [{**row, name: _short(row[name], most)} for row in table.rows]
+    return replace(table, rows=rows, text=[*full, *table.text])
 
 
 def _order(names: Sequence[str]) -> tuple[list[str], list[str]]:

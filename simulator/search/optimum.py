@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from typing import Any, Literal
 
 from layouts.errors import plural
@@ -256,6 +256,15 @@ class Optimum(Result):
             hidden=hidden,
         )
 
+    def shown(self) -> list[Table]:
+        """Return the table for people: before and after in one column, on one page."""
+        from simulator.results.fitting import with_short_names
+
+        table = self.table()
+        sums = [(label, _before_and_after(row)) for label, row in table.sums or ()]
+        rows = [_before_and_after(row) for row in table.rows]
+        return [with_short_names(replace(table, rows=rows, sums=sums))]
+
     def _repr_html_(self) -> str:
         from simulator.law.explaining import explain
         from simulator.results.html import bank_table, figure, side_by_side
@@ -350,6 +359,20 @@ def _figures(case: Case, layout: Tile, rule: Rule) -> list[dict[str, int]]:
         }
         found.append({"requests": int((counted.phases > 0) @ group.weights), **figures})
     return found
+
+
+def _before_and_after(row: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a row whose figures are those before and after, where it has both.
+
+    >>> _before_and_after({"op": "LDS", "cycles_before": 1024, "cycles": 32, "wavefronts": 4})
+    {'op': 'LDS', 'cycles': '1,024 → 32', 'wavefronts': 4}
+    """
+    before = {name: row.get(f"{name}_before") for name in row}
+    return {
+        name: value if before[name] is None else f"{before[name]:,} → {value:,}"
+        for name, value in row.items()
+        if not name.endswith("_before")
+    }
 
 
 def _plain(value: Any) -> Any:
