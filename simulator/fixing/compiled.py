@@ -16,7 +16,7 @@ from layouts.tile import Tile
 from simulator.errors import OptionError
 from simulator.fixing.arrays import SharedArray
 from simulator.fixing.declared import is_subscripted, line_of
-from simulator.fixing.edits import Edit, applied, edits_of, overlap
+from simulator.fixing.edits import Edit, applied, clash, edits_of
 from simulator.fixing.fix import Fix
 from simulator.fixing.layouts import Candidate
 from simulator.law.specification import BANKS, WORD
@@ -97,9 +97,10 @@ def changed_text(again: Relaunch, fixes: Sequence[Fix]) -> str:
             found = edits_of(each, text)
         if isinstance(found, str):
             raise OptionError(f"{found} (accepted: the source that was compiled)")
-        if overlap(set(found), edits):
+        if clash(set(found), edits):
             raise OptionError(
-                f"{each.array}: another fix changes the same subscript (accepted: one)"
+                f"{each.array}: another fix changes the same subscript, or one within it (accepted:"
+                " one of them, and then the other in the changed source)"
             )
         edits |= set(found)
     return applied(text or "", edits)

@@ -178,9 +178,9 @@ class _Reader:
         for found in self.shared.finditer(bare):
             before = max(bare.rfind(mark, 0, found.start()) for mark in ";{}") + 1
             is_dynamic = "extern" in bare[before : found.start()]
-            union = _union(self.file, bare, found.end(), self.unions)
-            if union is not None:
-                yield replace(union, is_dynamic=is_dynamic)
+            record = _record(self.file, bare, found.end(), self.unions)
+            if record is not None:
+                yield replace(record, is_dynamic=is_dynamic)
             else:
                 yield from self._arrays(bare, found.end(), is_dynamic)
 
@@ -274,22 +274,28 @@ def _closing(bare: str, at: int) -> int:
     return at
 
 
-def _union(file: str, bare: str, at: int, unions: set[str]) -> Declared | None:
-    """Return the union, or what holds one, that is declared behind `__shared__`."""
+def _record(file: str, bare: str, at: int, unions: set[str]) -> Declared | None:
+    """Return what is declared behind `__shared__`: a union, what holds one, or a struct in place.
+
+    The members of a struct stand there, and have the sizes.
+    """
     rest = _ALIGNED.sub(lambda each: " " * len(each[0]), bare[at:])
     opened = re.match(r"\s*(?:union|struct)\b[^;{}()]*\{", rest)
     if opened is not None:
         end = _closing(rest, opened.end())
         holds = _has(rest[:end], {"union", *unions})
-        name = re.match(r"\s*([A-Za-z_]\w*)", rest[end:])
+        name = re.compile(r"\s*([A-Za-z_]\w*)").match(rest, end)
     else:
         end = rest.find(";")
         kind = _TYPE.match(rest)
         holds = kind is not None and kind[1].rpartition("::")[2] in unions
         name = re.search(r"([A-Za-z_]\w*)\s*(?:\[[^\[\]]*\]\s*)*$", rest[:end])
+    line = bare.count("\n", 0, at) + 1
+    if opened is not None and not holds and name is not None:
+        owner, start = f"the struct in line {line}", at + name.start(1)
+        return Declared(file, line, "struct", name[1], (), (), None, start=start, owner=owner)
     if not holds or name is None:
         return None
-    line = bare.count("\n", 0, at) + 1
     return Declared(file, line, "union", name[1], (), (), None, in_union=True)
 
 

@@ -6,7 +6,7 @@ import re
 from bisect import bisect_left
 from codecs import BOM_UTF8
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import product
 
 from layouts.c_text import operand
@@ -18,7 +18,7 @@ from simulator.fixing.said import flat_index, grown_size, keeps_rows, padded_siz
 from simulator.sass.code.naming import encoding_of
 from simulator.sass.code.preprocessor import Macro, directives, macros, plain
 
-__all__ = ["Edit", "applied", "applied_to_file", "edits_of", "kernels_with", "overlap"]
+__all__ = ["Edit", "applied", "applied_to_file", "clash", "edits_of", "kernels_with"]
 
 _CHANGES = re.compile(r"\+\+|--|(?<![=!<>])=(?!=)|<<=|>>=")
 _PURE = {"min", "max", "abs", "int", "unsigned", "size_t", "sizeof"}
@@ -40,6 +40,8 @@ class Edit:
     start: int
     end: int
     text: str
+    made_of: tuple[int, int] = field(default=(0, 0), compare=False)
+    """The characters that its text repeats: all subscripts, where the last one gets an XOR."""
 
 
 def applied(text: str, edits: set[Edit]) -> str:
@@ -66,7 +68,16 @@ def applied_to_file(data: bytes, edits: set[Edit]) -> bytes:
     return data[: len(data) - len(body)] + applied(text, moved).encode(encoding)
 
 
-def overlap(some: set[Edit], others: set[Edit]) -> bool:
+def clash(some: set[Edit], others: set[Edit]) -> bool:
+    """Whether an edit changes what one of the others does, or what the other's text repeats."""
+    return any(
+        _overlap({one}, {other, Edit(*other.made_of, "")})
+        or _overlap({other}, {Edit(*one.made_of, "")})
+        for one, other in product(some, others)
+    )
+
+
+def _overlap(some: set[Edit], others: set[Edit]) -> bool:
     """Whether an edit of the first changes what one of the others does."""
     return any(
         one.start < other.end and other.start < one.end for one, other in product(some, others)
@@ -150,8 +161,8 @@ def _moved(declared: Declared, fix: Fix, candidate: Candidate, text: str) -> lis
         mixed = _mixed(declared, candidate, said)
         if mixed is None:
             return f"{fix.array}: its swizzle leaves the last subscript; write {fix.written}"
-        whole = Edit(*parts[-1], mixed)
-        edits = {each for each in edits if not overlap({each}, {whole})} | {whole}
+        whole = Edit(*parts[-1], mixed, (parts[0][0], parts[-1][1]))
+        edits = {each for each in edits if not _overlap({each}, {whole})} | {whole}
     if uses:
         return sorted(edits)
     return f"{fix.array}: the function that declares it has no subscript of it"
@@ -190,7 +201,7 @@ def _subscript(
 ) -> str:
     """Return a subscript with the edits within it, in parentheses where a macro stands for more."""
     start, end = part
-    inside = {each for each in edits if overlap({each}, {Edit(start, end, "")})}
+    inside = {each for each in edits if _overlap({each}, {Edit(start, end, "")})}
     moved = {Edit(each.start - start, each.end - start, each.text) for each in inside}
     said = applied(text[start:end], moved).strip()
     is_more = said in known and operand(known[said].body) != known[said].body

@@ -340,6 +340,8 @@ class Finder:
             notes += (
                 f"Its index counts from byte {array.starts[0]} of the block's shared memory.",
             )
+        if array.declared is not None and array.is_static and not array.declared.dims:
+            notes += ("Its index counts from its first byte: change the members that lie there.",)
         triton = ""
         if any(file.endswith(".py") for file in array.files):
             triton, why_not = triton_of(candidate.tile)

@@ -11,12 +11,14 @@ from pathlib import Path
 
 from simulator.errors import SassError
 from simulator.fixing.beside import OTHER_OUTPUTS, does_not_run, kernel_names, worse
-from simulator.fixing.edits import Edit, applied, applied_to_file, edits_of, kernels_with, overlap
+from simulator.fixing.edits import Edit, applied, applied_to_file, clash, edits_of, kernels_with
 from simulator.fixing.fix import Fix
 from simulator.results.tables import equal
 from simulator.sass.report import CompiledReport
 
 __all__ = ["Patch", "patch_of"]
+
+_WITHIN = "its subscripts hold, or are within, one that is changed already (--write, and ask again)"
 
 
 @dataclass(frozen=True, eq=False)
@@ -134,8 +136,8 @@ class _Writing:
         others = [each for each in kernels_with(declared, self.text) if each not in ran]
         if others:
             return f"{fix.array}: {others[0]} uses it, too, and was not run; write {fix.written}"
-        if overlap(set(found), self.edits):
-            return f"{fix.text}: it overlaps what was changed before"
+        if clash(set(found), self.edits):
+            return f"{fix.array}: {_WITHIN}; write {fix.written}"
         edits = self.edits | set(found)
         made = self._tried(edits, place, fix.saved)
         return f"{fix.text}: {made}" if isinstance(made, str) else (edits, made)

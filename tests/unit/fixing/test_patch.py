@@ -196,3 +196,68 @@ def test_a_file_may_be_named_as_source_without_a_file_is(
     (tmp_path / "source.cu").write_text(HEAD + BODY)
     monkeypatch.chdir(tmp_path)
     assert changed(patch_of([replayed("source.cu")])) == ["__shared__ float t[32][33];"]
+
+
+FLAT_WITHIN = ("s[1024]", "b[1024]", "b[x * 32] = (31 - x) * 32;", "s[x * 32]", "s[b[x * 32]]")
+ROWS_WITHIN = ("s[32][32]", "b[32][32]", "b[x][0] = 31 - x;", "s[x][0]", "s[b[x][0]][0]")
+
+
+def nested(parts: tuple[str, ...]) -> str:
+    """A kernel that subscripts an array by another one's element."""
+    s, b, first, element, read = parts
+    return (
+        f"{HEAD}    __shared__ float {s};\n    __shared__ int {b};\n    int x = threadIdx.x;\n"
+        f"    {first}\n    {element} = in[x];\n    __syncthreads();\n    out[x] = {read};\n}}\n"
+    )
+
+
+def replayed_in_a_warp(source: str) -> CompiledReport:
+    args = [np.arange(32, dtype=np.float32), np.zeros(32, np.float32)]
+    return replay_compiled(source, grid=1, block=32, args=args)
+
+
+def test_a_subscript_within_another_that_changed_is_left_for_a_second_run() -> None:
+    """It was said to overlap, not what to do."""
+    patch = patch_of([replayed_in_a_warp(nested(FLAT_WITHIN))])
+    assert patch.left == (
+        "s: its subscripts hold, or are within, one that is changed already (--write, and ask"
+        " again); write s[index ^ (index >> 5)] for each s[index]",
+    )
+    again = patch_of([replayed_in_a_warp(patch.after.decode())])
+    assert not again.left
+    assert [each.bank_conflicts for each in again.reports] == [0]
+
+
+def test_a_swizzle_does_not_repeat_a_subscript_that_is_changed() -> None:
+    """It repeated the old one, and was said to leave other outputs."""
+    patch = patch_of([replayed_in_a_warp(nested(ROWS_WITHIN))])
+    assert patch.instead == (
+        "s: wrote s[32][33], not s[row][col ^ row]: its subscripts hold, or are within, one that is"
+        " changed already (--write, and ask again)",
+    )
+    assert [each.bank_conflicts for each in patch.reports] == [0]
+
+
+def test_only_the_branch_that_is_compiled_has_the_array_that_is_padded() -> None:
+    other, own = "#ifdef WIDE\n    __shared__ float t[32][64];\n#else\n", "\n#endif"
+    body = BODY.replace(
+        "    __shared__ float t[32][32];", f"{other}    __shared__ float t[32][32];{own}"
+    )
+    assert changed(patched(body)) == ["__shared__ float t[32][33];"]
+    assert patched(body, alternative=True).left == (
+        "t: line 3 declares another t; write t[row][col ^ row] for each t[row][col]",
+    )
+
+
+def test_a_struct_that_is_declared_in_place_says_what_its_index_counts() -> None:
+    """It was not known, and its index had no unit."""
+    body = BODY.replace("float t[32][32];", "struct { float t[32][32]; } t;").replace(
+        " t[", " t.t["
+    )
+    body = body.replace("struct { float t.t[", "struct { float t[")
+    (fix,) = replayed(HEAD + body).fixes()
+    assert fix.text == "t[index + index / 32] (index counted in 4 bytes)"
+    assert "Its index counts from its first byte: change the members that lie there." in fix.notes
+    assert patched(body).left == (
+        f"t: its sizes are those of the struct in line 2; write {fix.written}",
+    )
