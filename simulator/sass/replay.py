@@ -26,7 +26,7 @@ from simulator.sass.report import CompiledReport
 from simulator.sass.rows import make_report
 from simulator.sass.run.grid import GridRun, Progress, dim3
 from simulator.sass.sampling import BLOCKS, Blocks, Relaunch, arguments_of, run_blocks
-from simulator.sass.source import beyond_the_end, source_lines
+from simulator.sass.source import impossible_lines, source_lines
 from simulator.sass.structures import as_declared, has_structures
 
 __all__ = ["BLOCKS", "DEFAULT_ARCH", "Blocks", "arch_for", "replay_compiled", "with_lines"]
@@ -228,5 +228,5 @@ def _with_sources(report: CompiledReport, given: Given, source: str) -> Compiled
 def with_lines(report: CompiledReport, sources: Mapping[str, tuple[str, ...]]) -> CompiledReport:
     """Return the report with its source files, and a note where they cannot be those."""
     found = report.instructions
-    said = beyond_the_end(found["file"], found["line"], sources)
+    said = impossible_lines(found["file"], found["line"], sources)
     return replace(report, sources=sources, notes=(*report.notes, *said))

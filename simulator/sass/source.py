@@ -8,7 +8,7 @@ from pathlib import Path
 from simulator.sass.code.looking import project_around
 from simulator.sass.code.naming import source_text
 
-__all__ = ["beyond_the_end", "source_lines"]
+__all__ = ["impossible_lines", "source_lines"]
 
 _SUFFIXES = (".cu", ".cuh", ".h", ".hpp", ".cpp", ".cc", ".py", ".inl")
 _LARGEST = 1 << 22
@@ -44,24 +44,35 @@ def source_lines(
     return found
 
 
-def beyond_the_end(
+def impossible_lines(
     names: Iterable[str], lines: Iterable[int], sources: Mapping[str, Sequence[str]]
 ) -> tuple[str, ...]:
-    """Return a note for each source of which the code names a line behind its last.
+    """Return a note for each source of which the code names a line that has no code.
 
-    >>> beyond_the_end(["k.py", "k.py"], [1, 4], {"k.py": ["a", "b"]})[0][:46]
-    'k.py has 2 lines, and the code names its line '
+    >>> for note in impossible_lines(["k.py", "l.py"], [4, 2], {"k.py": ["a"], "l.py": ["a", ""]}):
+    ...     print(note[:58])
+    k.py has 1 lines, and the code names its line 4: lines nea
+    l.py has nothing in its line 2, which the code names: line
     """
-    most: dict[str, int] = {}
+    named: dict[str, set[int]] = {}
     for name, line in zip(names, lines, strict=True):
-        most[name] = max(line, most.get(name, 0))
+        named.setdefault(name, set()).add(line)
     return tuple(
-        f"{Path(name.replace(chr(92), '/')).name} has {len(text)} lines, and the code names its"
-        f" line {most.get(name)}: lines near it are not sure (Triton 3.9 counts those of inline PTX"
-        " from the statement on; else the file was changed after it was compiled)"
+        f"{Path(name.replace(chr(92), '/')).name} {said}: lines near it are not sure (Triton 3.9"
+        " counts those of inline PTX from the statement on; else the file was changed after it was"
+        " compiled)"
         for name, text in sources.items()
-        if most.get(name, 0) > len(text)
+        if (said := _impossible(named.get(name, set()), text))
     )
+
+
+def _impossible(lines: Iterable[int], text: Sequence[str]) -> str:
+    """Say which of some lines a file does not have, or has without anything in it."""
+    last = max(lines, default=0)
+    if last > len(text):
+        return f"has {len(text)} lines, and the code names its line {last}"
+    blank = min((line for line in lines if line > 0 and not text[line - 1].strip()), default=0)
+    return f"has nothing in its line {blank}, which the code names" if blank else ""
 
 
 def _leaves(link: Path) -> bool:

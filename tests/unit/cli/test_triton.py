@@ -140,3 +140,21 @@ def test_what_cannot_be_launched_is_said(
 ) -> None:
     assert main(["sass", *words]) == 2
     assert said in capsys.readouterr().err
+
+
+def test_a_compiled_kernel_whose_lines_cannot_be_right_says_so(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A load of 16 bytes at line 9 was shown at line 12, which is blank, without a note."""
+    path = tmp_path / "own.py"
+    path.write_text(
+        "import triton\nimport triton.language as tl\n\n\n@triton.jit\n"
+        "def k(x, y, n, B: tl.constexpr):\n    i = tl.arange(0, B)\n    m = i < n\n"
+        "    a = tl.load(x + i, mask=m, other=0.0)\n\n\n\n    tl.store(y + i, a, mask=m)\n"
+    )
+    given = ["--arg", "random:f32[1024]", "--arg", "zeros:f32[1024]", "--arg", "i32=1024"]
+    assert main(["sass", "--triton", f"{path}:k", *given, "--constexpr", "B=1024"]) == 0
+    assert (
+        "own.py has nothing in its line 12, which the code names: lines near it are not sure"
+        in (capsys.readouterr().out)
+    )

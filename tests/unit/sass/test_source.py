@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from simulator.sass.source import beyond_the_end, source_lines
+from simulator.sass.source import impossible_lines, source_lines
 
 
 def test_a_link_that_leads_out_of_the_sources_folder_is_not_shown(tmp_path: Path) -> None:
@@ -19,6 +19,14 @@ def test_a_link_that_leads_out_of_the_sources_folder_is_not_shown(tmp_path: Path
 def test_a_line_behind_the_end_of_a_file_has_a_note() -> None:
     """Triton's loads were shown at line 18 of a file of 15 lines."""
     sources = {"/a/k.py": ["x"] * 15, "/a/l.py": ["x"] * 15}
-    (note,) = beyond_the_end(["/a/k.py", "/a/k.py", "/a/l.py"], [18, 3, 15], sources)
+    (note,) = impossible_lines(["/a/k.py", "/a/k.py", "/a/l.py"], [18, 3, 15], sources)
     assert note.startswith("k.py has 15 lines, and the code names its line 18: ")
-    assert beyond_the_end([], [], sources) == ()
+    assert impossible_lines([], [], sources) == ()
+
+
+def test_a_line_without_anything_in_it_has_a_note() -> None:
+    """Triton's loads were shown at a blank line within the file, and nobody said so."""
+    sources = {"/a/k.py": ["x", " ", "x"]}
+    (note,) = impossible_lines(["/a/k.py", "/a/k.py"], [2, 3], sources)
+    assert note.startswith("k.py has nothing in its line 2, which the code names: ")
+    assert impossible_lines(["/a/k.py", "/a/k.py", "/a/k.py"], [0, 1, 3], sources) == ()
