@@ -224,7 +224,8 @@ def _measurements(op: str, mine: dict[str, NDArray[Any]]) -> Measurements:
 PackagedRecording = Literal["h100_accesses", "h100_loops", "h200_accesses", "h200_loops"]
 PackagedTable = Literal[
     "devices", "h100_accesses", "h100_atomic_lines", "h100_atomics", "h100_atomics_beside",
-    "h100_bandwidth", "h100_banks", "h100_banks_beside", "h100_behind", "h100_behind_stores",
+    "h100_bandwidth", "h100_banks", "h100_banks_beside", "h100_behind",
+    "h100_behind_loads", "h100_behind_stores",
     "h100_aside", "h100_backlog", "h100_barrier_loops", "h100_blocks",
     "h100_branches", "h100_clock_classes", "h100_conflicts_beside",
     "h100_constant_lanes", "h100_constant_misses", "h100_constant_operands", "h100_constants",
@@ -246,7 +247,7 @@ PackagedTable = Literal[
     "h100_lookups", "h100_lost", "h100_matches",
     "h100_matrices", "h100_misc", "h100_misses", "h100_mixed", "h100_mixes",
     "h100_neighbour_counters", "h100_neighbour_stores",
-    "h100_neighbour_waits", "h100_order", "h100_overtaking", "h100_parted",
+    "h100_neighbour_waits", "h100_order", "h100_outstanding", "h100_overtaking", "h100_parted",
     "h100_partitions", "h100_pass_bytes",
     "h100_passes", "h100_peaks",
     "h100_pipes", "h100_places", "h100_pool", "h100_ports", "h100_queue", "h100_reach",

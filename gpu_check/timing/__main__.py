@@ -67,6 +67,7 @@ from gpu_check.timing.misses import measure_misses
 from gpu_check.timing.mixed import measure_mixed
 from gpu_check.timing.neighbour_stores import measure_neighbour_stores
 from gpu_check.timing.neighbours import measure_neighbours
+from gpu_check.timing.outstanding import measure_behind_loads, measure_outstanding
 from gpu_check.timing.overtaking import measure_barrier_loops, measure_overtaking
 from gpu_check.timing.parted import measure_parted
 from gpu_check.timing.partitions import measure_first_warps, measure_partitions
@@ -188,6 +189,8 @@ _TABLES: dict[str, Callable[[], list[dict[str, Any]]]] = {
     "parted": measure_parted,
     "partitions": measure_partitions,
     "overtaking": measure_overtaking,
+    "outstanding": measure_outstanding,
+    "behind_loads": measure_behind_loads,
     "lookups": measure_lookups,
     "backlog": measure_backlog,
     "barrier_loops": measure_barrier_loops,

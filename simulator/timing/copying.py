@@ -2,7 +2,8 @@
 
 They come from the sub-partitions' queues one at a time, and ask for their lines one after the
 other: a line again for each line of shared memory that it goes to, and a sector again where it goes
-to two (gpu_check/data/h100_copying.csv).
+to two (gpu_check/data/h100_copying.csv). An SM may have so much on its way, and the next copy, and
+what is behind it in its queue, waits until there is room (h100_outstanding.csv).
 """
 
 from __future__ import annotations
@@ -13,12 +14,15 @@ from simulator.jit import jit
 from simulator.timing.far import OF_L2
 from simulator.timing.kept import count_sectors
 from simulator.timing.machine import NUMBERS
-from simulator.timing.state import CROWDED, Kind
+from simulator.timing.state import CROWDED, MOST_COPIES, Kind
 
-__all__ = ["begin_copy", "crowd", "is_copy", "own_sectors"]
+__all__ = ["begin_copy", "copy_begins", "crowd", "is_copy", "note_copy", "own_sectors"]
 
 _COPY = int(Kind.COPY)
+_AGAIN = 4
+"""Sectors asked for again that take as much room as a line."""
 _COPY_LINE, _COPY_AGAIN = NUMBERS.index("copy_line"), NUMBERS.index("copy_again")
+_OUTSTANDING = NUMBERS.index("outstanding")
 _CROWD, _L2 = NUMBERS.index("crowd_sector"), NUMBERS.index("l2_latency")
 
 
@@ -31,6 +35,15 @@ def is_copy(code: Any, number: int) -> bool:
 @jit()
 def begin_copy(trace: Any, state: Any, machine: Any, entry: Any, now: int) -> None:
     """Let the next copy wait until this one has asked for its lines."""
+    asked, again = _asks(trace, state, entry)
+    cycles = asked * machine[_COPY_LINE] + again * machine[_COPY_AGAIN]
+    state.copy_free = max(state.copy_free, float(now)) + cycles
+    state.copies_ask += _room(asked, again)
+
+
+@jit()
+def _asks(trace: Any, state: Any, entry: Any) -> tuple[int, int]:
+    """Return the lines that a copy asks for, and the sectors that it asks for again."""
     sent = asked = again = 0
     for each in range(entry[2], entry[2] + entry[3]):
         at = state.accesses + 6 * each
@@ -38,8 +51,49 @@ def begin_copy(trace: Any, state: Any, machine: Any, entry: Any, now: int) -> No
             sent, asked = trace[at + 4], trace[at + 5]
         else:
             again = max(0, sent - own_sectors(trace, state, at))
-    cycles = asked * machine[_COPY_LINE] + again * machine[_COPY_AGAIN]
-    state.copy_free = max(state.copy_free, float(now)) + cycles
+    return int(asked), int(again)
+
+
+@jit()
+def _room(asked: int, again: int) -> int:
+    """Return how much room a copy takes among what is on its way, in lines."""
+    return asked + again // _AGAIN
+
+
+@jit()
+def copy_begins(trace: Any, state: Any, machine: Any, entry: Any, now: int) -> int:
+    """Return when there is room for what a copy asks for, among what is on its way."""
+    while state.copies_came < state.copies_went:
+        place = state.copies_came % MOST_COPIES
+        if state.copy[place, 0] > now:
+            break
+        state.copies_ask -= state.copy[place, 1]
+        state.copies_came += 1
+    asked, again = _asks(trace, state, entry)
+    more, at = state.copies_ask + _room(asked, again) - machine[_OUTSTANDING], now
+    if more <= 0 or state.copies_ask == 0:
+        return now
+    for each in range(state.copies_came, state.copies_went):
+        at = state.copy[each % MOST_COPIES, 0]
+        more -= state.copy[each % MOST_COPIES, 1]
+        if more <= 0:
+            return int(at)
+    return now + 1  # some that began are in the pool yet
+
+
+@jit()
+def note_copy(trace: Any, state: Any, entry: Any, there: int) -> None:
+    """Note when what a copy asked for is there."""
+    asked, again = _asks(trace, state, entry)
+    place = state.copies_went
+    while place > state.copies_came and state.copy[(place - 1) % MOST_COPIES, 0] > there:
+        for each in range(2):
+            earlier = state.copy[(place - 1) % MOST_COPIES, each]
+            state.copy[place % MOST_COPIES, each] = earlier
+        place -= 1
+    state.copy[place % MOST_COPIES, 0] = there
+    state.copy[place % MOST_COPIES, 1] = _room(asked, again)
+    state.copies_went += 1
 
 
 @jit()

@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import Any
 
 from simulator.jit import jit
-from simulator.timing.copying import begin_copy, is_copy
+from simulator.timing.copying import begin_copy, copy_begins, is_copy
 from simulator.timing.data_pipe import free_at, free_for
 from simulator.timing.loads import bring, land, look_up
 from simulator.timing.machine import NUMBERS
@@ -55,6 +55,8 @@ def dispatch(code: Any, trace: Any, state: Any, machine: Any, without: bool, now
     _pass_on(code, trace, state, machine, now)
     if state.arrives <= now:
         land(state, machine, now)
+        if state.is_full:
+            least = min(least, look_up(code, trace, state, machine, without, now))
     least = min(least, state.arrives)
     state.looked[:] = 0
     there = before = sent = waiting = 0
@@ -104,13 +106,18 @@ def _pass_on(code: Any, trace: Any, state: Any, machine: Any, now: int) -> int:
                     break
                 behind = True
                 place += 1
-            if place == state.size[queue] or (behind and code[number].kind in GLOBALS):
+            if place == state.size[queue]:
+                continue
+            if behind and (state.is_full or code[number].kind in GLOBALS):
                 continue
             if state.pool_words + code[number].puts > machine[_WORDS]:
                 continue
             at = int(state.queue_free[queue])
             if is_copy(code, number):
                 at = max(at, int(state.copy_free))
+                if at <= now:
+                    entry = state.entry[queue, (state.head[queue] + place) % QUEUE]
+                    at = copy_begins(trace, state, machine, entry, now)
             turn = (queue - state.last_passed - 1) % PARTITIONS
             if at > now:
                 least = min(least, at)

@@ -221,7 +221,8 @@ def _uneven(
 
 def _served(machine: Mapping[str, float], run: SmRun) -> float:
     """Return the share of the time in which the L2 serves the SM."""
-    return min(1.0, 32.0 * run.counts["l2_sectors"] / machine["l2_rate"] / run.cycles)
+    busy = 32.0 * run.counts["l2_sectors"] / machine["l2_rate"] + run.counts["l2_more"]
+    return min(1.0, busy / run.cycles)
 
 
 def _from_dram(machine: Mapping[str, float], run: SmRun) -> float:

@@ -2,7 +2,10 @@
 
 Their lines are looked up, two loads side by side at half the rate each, while the data pipe may be
 busy with conflicts. The L2 is asked for what L1 does not have. When their data are there, they take
-the data pipe among all others, by age (gpu_check/data/h100_lookups.csv, h100_overtaking.csv).
+the data pipe among all others, by age (gpu_check/data/h100_lookups.csv, h100_overtaking.csv). L1
+sets lines aside for what it asks for. When it has none left, loads wait, and so does all that is
+behind them in their queues, also what goes to shared memory (h100_outstanding.csv,
+h100_behind_loads.csv).
 """
 
 from __future__ import annotations
@@ -14,7 +17,7 @@ from simulator.timing.data_pipe import admitted_at, occupy, turned
 from simulator.timing.machine import NUMBERS
 from simulator.timing.queues import ask, leave
 from simulator.timing.scoreboards import settle
-from simulator.timing.state import GLOBALS, LANES, MOST_ASKED, NEVER, QUEUE, Kind
+from simulator.timing.state import GLOBALS, LANES, MOST_ASKED, NEVER, QUEUE, WAYS, Kind
 
 __all__ = ["bring", "land", "look_up"]
 
@@ -22,6 +25,7 @@ _ROOM, _SERVED = NUMBERS.index("shared_ahead"), NUMBERS.index("shared_warp")
 _L1, _READ = NUMBERS.index("l1_latency"), NUMBERS.index("read_latency")
 _LOCAL_LATENCY, _LOCAL_CYCLE = NUMBERS.index("local_latency"), NUMBERS.index("local_cycle")
 _LG_ROOM = NUMBERS.index("lg_room")
+_OUTSTANDING = NUMBERS.index("outstanding")
 _LOAD = int(Kind.LOAD)
 
 
@@ -32,6 +36,8 @@ def look_up(code: Any, trace: Any, state: Any, machine: Any, without: bool, now:
     It looks at four of them, and serves two side by side. It goes on while the data pipe is busy.
     """
     least = _admit(code, state, machine, now)
+    if state.admitted.sum() == 0:
+        state.is_full = 0
     left = min(int(machine[_ROOM]), MOST_ASKED - state.are_asking - state.are_there)
     state.looked[:] = 0
     while left > 0:
@@ -52,11 +58,26 @@ def look_up(code: Any, trace: Any, state: Any, machine: Any, without: bool, now:
             least = min(least, at)
             state.looked[found] += 1
             continue
+        room = min(state.sets * WAYS, int(machine[_OUTSTANDING]))
+        if state.lines_asked and state.lines_asked + _lines(trace, state, entry) > room:
+            state.is_full = 1
+            return int(least)
         _look_at(code, trace, state, machine, without, entry, now)
         leave(code, state, found, found_place, now)
         state.admitted[found] -= 1
         least = min(least, _admit(code, state, machine, now))
     return int(least)
+
+
+@jit()
+def _lines(trace: Any, state: Any, entry: Any) -> int:
+    """Return the lines of global memory that a load accesses."""
+    found = 0
+    for each in range(entry[2], entry[2] + entry[3]):
+        at = state.accesses + 6 * each
+        if not trace[at + 1]:
+            found += trace[at + 5] - trace[at + 4]
+    return int(found)
 
 
 @jit()
@@ -122,6 +143,7 @@ def land(state: Any, machine: Any, now: int) -> None:
             state.arrives = min(state.arrives, at)
             place += 1
             continue
+        state.lines_asked -= state.asking[place, 7]
         to = state.are_there
         while to > 0 and state.there[to - 1, 0] > state.asking[place, 0]:
             state.there[to, :] = state.there[to - 1, :]
@@ -146,6 +168,8 @@ def _look_at(
     row = state.asking[state.are_asking]
     row[0], row[1], row[2], row[3] = entry[6], entry[0], entry[1], held
     row[4], row[5], row[6] = done + extra, int(state.counts[5] > before), entry[8]
+    row[7] = _lines(trace, state, entry) if row[5] else 0
+    state.lines_asked += row[7]
     state.are_asking += 1
     state.arrives = min(state.arrives, row[4] - int(machine[_L1]))
 

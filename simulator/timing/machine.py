@@ -21,7 +21,7 @@ NUMBERS = (
     "local_missed", "launch_warp", "warp_begins", "fence_gpu", "fence_sys", "fence_interval",
     "fence_more", "store_asked", "store_read", "l2_own", "neighbour_async", "dram_stored",
     "shared_warp", "shared_ahead", "shared_drained",
-    "pool_room", "pool_words", "copy_line", "copy_again", "crowd_sector", "hot_rate",
+    "pool_room", "pool_words", "copy_line", "copy_again", "outstanding", "crowd_sector", "hot_rate",
     "constant_word", "crossed", "dram_holds", "l2_spread", "dram_spread",
     "store_line", "data_turn", "data_missed", "load_memory", "load_most",
     "aside_room", "far_latency", "store_joins", "data_copied", "data_idle",

@@ -6,7 +6,7 @@ from typing import Any
 
 from simulator.jit import jit
 from simulator.timing.constant_caches import read_table
-from simulator.timing.copying import crowd, is_copy, own_sectors
+from simulator.timing.copying import crowd, is_copy, note_copy, own_sectors
 from simulator.timing.data_pipe import occupy, turned
 from simulator.timing.events import arrive, ask_phase, copy_tile
 from simulator.timing.far import OF_L2, access, from_l2, load_local, store_local
@@ -171,7 +171,9 @@ def ask(
             if parted > 0:
                 # Each line of shared memory asks anew for a line.
                 taken = state.free[OF_L2] - max(busy, now)
-                cycles = max(32 * sent / rate, asked * machine[_REQUEST]) - taken
+                cycles = max(32 * sent / rate, asked * machine[_REQUEST])
+                state.counts[9] += max(round(cycles - 32 * sent / machine[_L2_RATE]), 0)
+                cycles -= taken
                 if cycles > 0 and again == 0:
                     state.free[OF_L2] += cycles
                     there = max(there, int(state.free[OF_L2] + machine[_L2]))
@@ -209,6 +211,8 @@ def send(
     kind = code[number].kind
     share = machine[_DRAM_SHARE]
     held, done, extra = ask(code, trace, state, machine, without, entry, now)
+    if is_copy(code, number):
+        note_copy(trace, state, entry, done)
     idle = code[number].idle and held == 0
     if kind in (_SHARED, _STORE):
         held = max(held, 1)

@@ -23,6 +23,7 @@ __all__ = [
     "LANES",
     "MOST_ASKED",
     "MOST_BLOCKS",
+    "MOST_COPIES",
     "MOST_JOINS",
     "MOST_WARPS",
     "NEVER",
@@ -55,6 +56,8 @@ MOST_ASKED = 256
 """Loads whose lines were looked up, and that wait for their data or for the data pipe, at most."""
 MOST_GONE = 512
 """Sectors on their way of which it is known when they are there, at most."""
+MOST_COPIES = 2048
+"""Copies on their way, at most."""
 CROWDED = 4096
 """Lines that are known to crowd, at most: of those so many apart, the last one."""
 GROUPS = 16
@@ -199,9 +202,11 @@ CODE = np.dtype(
 
 COUNTS = (
     "cycles", "instructions", "data_cycles", "load_sectors", "l1_hits", "l2_sectors",
-    "store_sectors", "dram_sectors", "sent_sectors",
+    "store_sectors", "dram_sectors", "sent_sectors", "l2_more",
 )  # fmt: skip
-"""What a simulation counts, in the order of `counts`."""
+"""What a simulation counts, in the order of `counts`.
+
+The last: cycles more of the L2 for lines that it sends to this SM alone."""
 
 
 def _numbers(*shape: int) -> tuple[Any, ...]:
@@ -268,6 +273,10 @@ STATE = np.dtype(
         # When the next copy of 16 bytes per lane may ask for its lines. Lines that all SMs ask for
         # at the same time: until when the L2 gives each to others, and when such lines first come.
         ("copy_free", np.float64),
+        # What copies have asked for and is on its way: how much of all, and the copies, those first
+        # that are there first: when, and how much each asked for; how many were there, and sent.
+        ("copies_ask", np.int64), ("copy", *_numbers(MOST_COPIES, 2)),
+        ("copies_came", np.int64), ("copies_went", np.int64),
         ("crowd_line", *_numbers(CROWDED)), ("crowd_free", np.float64, (CROWDED,)),
         ("crowd_until", np.float64),
         ("globals", *_numbers(PARTITIONS)),  # how many of a queue's go to global memory
@@ -280,9 +289,11 @@ STATE = np.dtype(
         # Loads whose lines were looked up: those whose data are on their way, and those that wait
         # for the data pipe, the oldest first. Each: number of all, warp, instruction, cycles of the
         # pipe, when its data are there, whether L1 did not have all, its block's place in the
-        # plan: a warp may end before. When the next one's are there.
-        ("asking", *_numbers(MOST_ASKED, 7)), ("are_asking", np.int64), ("arrives", np.int64),
-        ("there", *_numbers(MOST_ASKED, 7)), ("are_there", np.int64),
+        # plan: a warp may end before; lines that L1 sets aside for it. When the next one's are
+        # there. How many lines are set aside; whether a load waits for some.
+        ("asking", *_numbers(MOST_ASKED, 8)), ("are_asking", np.int64), ("arrives", np.int64),
+        ("there", *_numbers(MOST_ASKED, 8)), ("are_there", np.int64),
+        ("lines_asked", np.int64), ("is_full", np.int64),
         # Beside warps: the next event of each, the phase that it waits for (-1: none) and the
         # instruction that does, groups of products and when they end, the last product's end.
         ("at_event", *_numbers(MOST_WARPS)), ("phase", *_numbers(MOST_WARPS)),

@@ -33,9 +33,9 @@ def recorded(
 
 
 def issued(lines: int, conflicts: int, warps: int, count: int) -> float:
-    """Cycles that the mean warp needs to issue its accesses."""
+    """Cycles that the mean warp of one SM needs to issue its accesses."""
     body = [CONFLICT] * conflicts + [load(lines)] * count
-    stalls = run(work(body, warps=warps)).stalls
+    stalls = run(work(body, warps=warps), request=MACHINE["request_alone"]).stalls
     return float(stalls[: len(body)].sum() / warps)
 
 
