@@ -19,6 +19,8 @@ _SERIES = {"estimate": ("blue", "circle", 1), "bound": ("orange", "triangle-down
 """Colour, symbol, and what is drawn above what: of many kernels, bounds would hide estimates."""
 
 _WIDTH = 720
+_MOST = 100
+"""Percent: what is further off stands at the upper edge. A model is at most so much too low."""
 
 
 def time_parity(
@@ -62,6 +64,8 @@ def time_parity(
     figure.add_trace(_line([low, high], [0, 0], "y2"))
     finding = _finding(errors) if title is None else title
     subtitle = "Cycles of whole kernels, with their launches; the second launch of a process."
+    if any(off > _MOST for _, _, _, off in drawn):
+        subtitle += f" Below, what is off by more than {_MOST} % stands at the edge."
     text, above = titled(finding, subtitle, _WIDTH)
     axis = {"type": "log", "fixedrange": True}
     figure.update_layout(
@@ -84,11 +88,11 @@ def time_parity(
 
 def _draw(figure: go.Figure, name: str, points: list[tuple[str, float, float, float]]) -> None:
     color, symbol, above = _SERIES[name]
-    for axis, place in (("y", 2), ("y2", 3)):
+    for axis in ("y", "y2"):
         figure.add_trace(
             go.Scatter(
                 x=[point[1] for point in points],
-                y=[point[place] for point in points],
+                y=[point[2] if axis == "y" else min(point[3], _MOST) for point in points],
                 yaxis=axis,
                 mode="markers",
                 name=name,

@@ -43,3 +43,14 @@ def test_bounds_alone_are_drawn_too() -> None:
 def test_what_cannot_be_drawn_is_refused(table: dict[str, list[object]]) -> None:
     with pytest.raises(DrawError, match="accepted"):
         time_parity(table)
+
+
+def test_what_is_far_off_stands_at_the_edge_and_says_how_far() -> None:
+    table = {"case": ["a", "b"], "measured": [100, 100], "estimate": [110, 853]}
+    figure = time_parity(table)
+    below = next(trace for trace in figure.data if trace.yaxis == "y2")
+    assert list(below.y) == pytest.approx([10, 100])
+    assert below.customdata[1][2] == "+753.0"
+    assert "more than 100 % stands at the edge" in figure.layout.meta["bankwise"]["subtitle"]
+    near = time_parity({name: each[:1] for name, each in table.items()})
+    assert "edge" not in near.layout.meta["bankwise"]["subtitle"]
