@@ -26,7 +26,7 @@ from simulator.law.instructions import Rule
 from simulator.results.sites import SiteTable
 from simulator.results.tables import Result
 from simulator.results.text import Table
-from simulator.timing.gains import FELT
+from simulator.timing.gains import is_felt
 from simulator.timing.kernel_time import SLACK, KernelTime
 
 __all__ = ["Input", "InputComparison", "compare", "is_layout"]
@@ -145,7 +145,7 @@ class InputComparison(Result):
 
     def _fastest(self, timed: Sequence[tuple[int, str]]) -> str:
         (least, name), most = min(timed), max(cycles for cycles, _ in timed)
-        if most / least < FELT:
+        if not is_felt(most / least):
             return f"No difference in time: about {least:,} cycles each"
         others = _listed(f"{cycles:,}" for cycles, _ in timed if cycles != least)
         return f"{name}: about {least:,} cycles instead of {others}, ×{most / least:.2f} as fast"

@@ -22,7 +22,7 @@ import numpy as np
 
 from simulator.law.chips import Chip, ChipLike
 from simulator.timing.footprint import own_bytes
-from simulator.timing.gains import FELT, NOT_WORTH
+from simulator.timing.gains import NOT_WORTH, is_felt
 from simulator.timing.rates import SUB_PARTITIONS, Rates, rates_of, table
 
 if TYPE_CHECKING:
@@ -125,10 +125,10 @@ cycles, which FMA then sets.
         if self.saved <= 0:
             return "No gain: there are no bank conflicts to remove."
         most = f"Without bank conflicts at most {self.most:.2f} times as fast"
-        if self.most < FELT:
+        if not is_felt(self.most):
             return f"{most}: {NOT_WORTH}."
         least = "if it takes its least cycles, which"
-        if self.speedup < FELT:
+        if not is_felt(self.speedup):
             return f"{most}; no gain {least} {NAMES[self.limiter]} sets."
         after = NAMES[self.without_conflicts.limiter]
         return f"{most}; {self.speedup:.2f} times {least} {after} then sets."
