@@ -13,7 +13,7 @@ from simulator.fixing.unreached import unreached
 from simulator.fixing.wording import Wording
 from simulator.results.tables import Columns, Result
 from simulator.results.text import Table
-from simulator.timing.gains import gain_text
+from simulator.timing.gains import gain_text, is_felt, is_slower
 
 if TYPE_CHECKING:
     from simulator.fixing.arrays import SharedArray
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from simulator.sass.report import CompiledReport
     from simulator.timing.kernel_time import KernelTime
 
-__all__ = ["Fix", "SharedUse"]
+__all__ = ["Fix", "SharedUse", "gain_of"]
 
 
 @dataclass(frozen=True)
@@ -137,6 +137,21 @@ class Fix(Result):
         before, after = (each.cycles or 1 for each in self.times)
         return before / after
 
+    @property
+    def is_slower(self) -> bool:
+        """Whether the launch is predicted to be slower with it."""
+        return self.speedup is not None and is_slower(self.speedup)
+
+    @property
+    def is_worth_it(self) -> bool:
+        """Whether the launch is predicted to be faster with it, or nothing is predicted."""
+        return self.speedup is None or is_felt(self.speedup)
+
+    @property
+    def predicted(self) -> str:
+        """The predicted times in words; "" where they are not known."""
+        return _predicted(*self.times) if self.times else ""
+
     def to_dict(self) -> dict[str, Any]:
         """Return `{"lines": columns, "totals": …}`, the fix itself among the totals."""
         return {"lines": self.by_line, "totals": self.summary()}
@@ -194,11 +209,11 @@ class Fix(Result):
         if not self.text:
             said = [f"{self.array}: nothing to change, {_conflicts(before)}."]
         else:
-            said = [f"{self.array}: write {self.written}. {conflicts}, {waves}."]
+            said = [f"{self._advice()} {conflicts}, {waves}."]
             said.append(self._spent())
             said += self._grown()
-            if self.times:
-                said.append(_predicted(*self.times))
+            if self.predicted:
+                said.append(self.predicted)
                 if self.compiled is None:
                     said.append(self._uncompiled())
             if self.notation:
@@ -218,16 +233,33 @@ class Fix(Result):
                 f"{_conflicts(self.unremovable)} come from the sources of copies: no layout of"
                 " shared memory removes them."
             )
-        offered = "Or write" if self.text else "It ran with"
         for each in self.alternatives:
+            offered = "Or write" if self.text else "It ran with"
+            timed = ""
+            if self.text and not self.is_worth_it:  # is one of them?
+                offered = "Or write" if each.is_worth_it else "Nor write"
+                timed = f" {each.predicted}" if each.predicted else ""
             is_doubtful = self.compiled is not None and each.compiled is None
             compiled = " (not compiled)" if is_doubtful else ""
             costs = f"{_conflicts(each.after.bank_conflicts)}, {each.after.wavefronts:,} wavefronts"
             said.append(
                 f"{offered} {each.written}{compiled}: {costs}."
-                f" {' '.join([each._spent(), *each._grown()])}"
+                f" {' '.join([each._spent(), *each._grown()])}{timed}"
             )
         return (*said, *self.notes)
+
+    def _advice(self) -> str:
+        """Say first whether to write it: fewer bank conflicts need not be less time."""
+        if self.is_worth_it:
+            return f"{self.array}: write {self.written}."
+        after = self.after.bank_conflicts
+        left = f"{_conflicts(after)} of {self.before.bank_conflicts:,}"
+        left = left if after else "no bank conflicts"
+        felt = "be slower" if self.is_slower else "not be faster"
+        return (
+            f"{self.array}: leave it. To write {self.written} would leave {left}, but the launch"
+            f" would {felt}."
+        )
 
     def _uncompiled(self) -> str:
         """Say what a time is worth that is not of compiled code."""
@@ -270,6 +302,15 @@ class Fix(Result):
         """Return a row for each source line and instruction that accesses the array."""
         title, *text = self.sentences
         return Table(self.rows(), self.summary(), sums=(), title=title, text=text)
+
+
+def gain_of(before: CompiledReport, after: CompiledReport) -> float | None:
+    """Return how many times as fast a launch is predicted to get; None: not known."""
+    try:
+        was, now = before.time().cycles, after.time().cycles
+    except (ChipError, LaunchError):  # pipes that are not known; a report that was pickled
+        return None
+    return None if was is None or now is None else was / max(now, 1)
 
 
 def _predicted(before: KernelTime, after: KernelTime) -> str:

@@ -61,7 +61,7 @@ def patch_of(reports: Sequence[CompiledReport], fixes: Sequence[Fix] | None = No
     same outputs and none has more wavefronts. Its own must lose at least half of the bank conflicts
     that were predicted. Of a fix and its alternatives the one is taken that has the fewest once
     compiled: a compiler may part accesses that an XOR keeps together. `fixes`: of the first
-    report, those to write; None: all of every report.
+    report, those to write; None: those of every report that are not predicted to be slower.
 
     Raises LaunchError where a launch is no longer known.
     """
@@ -70,7 +70,7 @@ def patch_of(reports: Sequence[CompiledReport], fixes: Sequence[Fix] | None = No
     if text is None:
         why = "no source was compiled: the machine code was given (accepted: CUDA source)"
         return Patch(name, b"", b"", (), (), (why,))
-    work = _Writing(name, text, list(reports))
+    work = _Writing(name, text, list(reports), slower=fixes is not None)
     for place, report in enumerate(reports[: 1 if fixes is not None else None]):
         for fix in report.fixes(reports) if fixes is None else fixes:
             work.take(fix, place)
@@ -86,8 +86,12 @@ def patch_of(reports: Sequence[CompiledReport], fixes: Sequence[Fix] | None = No
 class _Writing:
     """A source while fixes are written into it."""
 
-    def __init__(self, name: str, text: str, reports: list[CompiledReport]) -> None:
+    def __init__(
+        self, name: str, text: str, reports: list[CompiledReport], *, slower: bool
+    ) -> None:
         self.name, self.text, self.reports = name, text, reports
+        self.slower = slower
+        """Whether slower ones are written, too."""
         self.kernels = kernel_names(reports)
         self.known = reports
         self.edits: set[Edit] = set()
@@ -124,14 +128,17 @@ class _Writing:
         self, fix: Fix, place: int
     ) -> tuple[set[Edit], list[CompiledReport]] | str:  # fmt: skip
         """Return all changes with those of a fix, and the reports then; or what is in its way."""
+        found = edits_of(fix, self.text)
         declared = fix.target.declared if fix.target else None
+        local = declared is not None and declared.file == self.name and not isinstance(found, str)
+        if local and set(found) <= self.edits:  # another launch of the same kernel
+            return self.edits, self.known
+        if not self.slower and fix.is_slower:
+            return f"{fix.array}: left as it is: with {fix.text} it is slower. {fix.predicted}"
         if declared is not None and declared.file != self.name:
             return f"{fix.array} is declared in {declared.file}; write {fix.written}"
-        found = edits_of(fix, self.text)
         if isinstance(found, str) or declared is None:
             return str(found)
-        if set(found) <= self.edits:  # another launch of the same kernel
-            return self.edits, self.known
         ran = {each.title.partition("<")[0] for each in self.reports}
         others = [each for each in kernels_with(declared, self.text) if each not in ran]
         if others:

@@ -143,3 +143,46 @@ def test_options_that_would_be_ignored_are_refused(
     result = run(source, *options)
     assert result.exit_code == 2
     assert problem in result.stderr
+
+
+SLOWER = """__global__ void k(const float *in, float *out) {
+    __shared__ float s[64][64];
+    __shared__ int t[64][64];
+    __shared__ int u[64][64];
+    int x = threadIdx.x;
+    for (int i = 0; i < 64; i++) {
+        s[i][x] = in[i * 32 + x]; s[i][x + 32] = in[i + x];
+        t[i][x] = (i * 7 + x * 3) % 64; t[i][x + 32] = (i + x) % 64;
+        u[i][x] = (i + 5 * x) % 64; u[i][x + 32] = i;
+    }
+    __syncthreads();
+    float z = 0;
+    for (int i = 0; i < 64; i++) z += s[u[x][0]][1] * i + s[x][t[x][u[x][i]]];
+    out[x] = z;
+}
+"""
+
+
+def test_a_slower_change_is_left_and_does_not_block_another(source: Path) -> None:
+    """It was written, and that of `s`, whose subscript holds it, was not."""
+    source.write_text(SLOWER)
+    launch = ["--grid", "1", "--block", "32", "--arg", "random:f32[4096]", "--arg",
+              "zeros:f32[64]"]  # fmt: skip
+    said = run(source, *launch, "--fix").stdout
+    assert "u: leave it. To write u[row][col ^ " in said
+    assert "u: write " not in said
+    assert "s: write s[row][col ^ (row & 31)]" in said
+    result = run(source, *launch, "--fix-diff", "--write")
+    assert "u: left as it is: with u[row][col ^ ((row & 7) << 2)] it is slower" in result.stderr
+    assert "s[i][x ^ (i & 31)]" in source.read_text()
+    assert "u[i][x] = " in source.read_text()
+
+
+def test_a_change_that_gains_nothing_is_written_and_said_to(
+    source: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nothing was said."""
+    monkeypatch.setattr("simulator.fixing.fix.gain_of", lambda *_: 1.004)
+    result = run(source, *LAUNCH, "--fix-diff")
+    assert "+    __shared__ float tile[N][N + 1];" in result.stdout
+    assert "equal outputs; predicted: ×1.00, not worth changing" in result.stderr
