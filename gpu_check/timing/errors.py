@@ -50,6 +50,7 @@ SETS = {
     "twenty-seventh": "h100_timed_twentyseventh",
     "twenty-eighth": "h100_timed_twentyeighth", "twenty-ninth": "h100_timed_twentyninth",
     "thirtieth": "h100_timed_thirtieth", "thirty-first": "h100_timed_thirtyfirst",
+    "thirty-second": "h100_timed_thirtysecond",
 }  # fmt: skip
 """The recorded sets of launches in order, each with its table of `DATA`."""
 
