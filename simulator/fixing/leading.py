@@ -10,9 +10,17 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from simulator.fixing.arrays import SharedArray
-from simulator.fixing.declared import Declared, brackets, constants, named, scope_of
+from simulator.fixing.declared import (
+    Declared,
+    brackets,
+    constants,
+    declarations,
+    named,
+    scope_of,
+)
 from simulator.fixing.fix import Fix
 from simulator.fixing.layouts import Candidate
+from simulator.fixing.pointers import Pointers
 from simulator.fixing.refusing import lines_text
 from simulator.fixing.said import grown, keeps_rows
 from simulator.inputs.statements import Span, closing, parts
@@ -47,6 +55,8 @@ class MatrixCall:
     """The leading dimension, where the file's constants tell it."""
     is_element: bool
     """Whether its pointer is that of an element: the leading dimension counts the array's."""
+    element: int | None = None
+    """Bytes of what its leading dimension counts; None: not known."""
 
 
 @dataclass(frozen=True)
@@ -60,13 +70,17 @@ class Passed:
     text: str
     is_constant: bool = True
     """Whether it can be written: else its value, or what its pointer counts, is not known."""
+    is_element: bool = True
 
 
 def matrix_calls(
     array: SharedArray, sites: Sequence[MemorySite], sources: Mapping[str, tuple[str, ...]],
     others: Iterable[str],
 ) -> tuple[MatrixCall, ...]:  # fmt: skip
-    """Return WMMA's calls that access an array: their pointer names it, or an access is theirs.
+    """Return WMMA's calls that may access an array, in an order of their own.
+
+    In the file that declares it: all whose pointers are not known to point elsewhere, for a branch
+    may not have run. In others: those that an access is of.
 
     `sites`: the array's accesses. `others`: names of other arrays, which a pointer may name.
     """
@@ -76,7 +90,8 @@ def matrix_calls(
         if "_matrix_sync" not in text:
             continue
         if declared is not None and declared.file == file:
-            found |= {(file, each.start): each for each in _naming(declared, text)}
+            found |= {(file, each.start): each for each in _reaching(declared, text, others)}
+            continue
         at = {
             (site.instruction.opcode[:2], site.instruction.line or 0)
             for site in sites
@@ -160,9 +175,14 @@ def calls_text(
         if each.line not in at:
             at.append(each.line)
     said = " and ".join(f"{what} in {lines_text(at)}" for what, at in lines.items())
-    unknown = sorted({each.line for each in found if not each.is_constant})
-    left = f"the leading dimension in {lines_text(unknown)} is not known" if unknown else ""
-    return (f"pass {said}" if said else ""), left
+    left = list[str]()
+    hidden = sorted({each.line for each in found if not each.is_element})
+    if hidden:
+        left.append(f"the pointer in {lines_text(hidden)} is not an element of it by name")
+    unknown = sorted({each.line for each in found if each.is_element and not each.is_constant})
+    if unknown:
+        left.append(f"the leading dimension in {lines_text(unknown)} is not known")
+    return (f"pass {said}" if said else ""), " and ".join(left)
 
 
 def _is_padding(candidate: Candidate) -> bool:
@@ -175,16 +195,38 @@ def _grown(
 ) -> Iterator[Passed]:  # fmt: skip
     pad = candidate.tile.pad * candidate.element
     for each in calls:
+        if keeps_rows(array, candidate) and array.declared and _is_size(array.declared, each.said):
+            continue
         times = _times(array, candidate, each)
         element = (array.declared.element if array.declared else None) or 0
+        row = candidate.pitch + pad
         if times and element:
             text = grown(each.said, times * pad // element)
+        elif not each.element or row % each.element:
+            text = f"the padded length of a row ({row} bytes) instead of {each.said}"
+        elif each.value is not None and each.value * each.element == candidate.pitch:
+            text = f"{grown(each.said, pad // each.element)} instead of {each.said}"
         else:
-            text = (
-                f"the padded length of a row ({candidate.pitch + pad} bytes) instead of {each.said}"
-            )
+            count = row // each.element
+            text = f"the padded length of a row ({count} elements) instead of {each.said}"
         if times != 0:
-            yield Passed(each.function, each.line, each.start, each.end, text, times is not None)
+            yield Passed(
+                each.function, each.line, each.start, each.end, text, times is not None,
+                each.is_element,
+            )  # fmt: skip
+
+
+def _is_size(declared: Declared, said: str) -> bool:
+    """Whether a text is the length of an array's rows in elements, which grows by itself."""
+    name = re.escape(declared.name)
+    row, one = (rf"{name}(?:\s*\[\w+\]){{{len(declared.dims) - less}}}" for less in (1, 0))
+    return len(declared.dims) > 1 and bool(
+        re.fullmatch(
+            rf"sizeof\s*\(\s*{row}\s*\)\s*/\s*sizeof\s*\(\s*"
+            rf"(?:{one}|{re.escape(declared.type)})\s*\)",
+            said,
+        )
+    )
 
 
 def _times(array: SharedArray, candidate: Candidate, call: MatrixCall) -> int | None:
@@ -213,6 +255,19 @@ def _naming(declared: Declared, text: str) -> Iterator[MatrixCall]:
             yield each
 
 
+def _reaching(declared: Declared, text: str, others: Iterable[str]) -> Iterator[MatrixCall]:
+    """Yield the calls whose pointer may point into an array, those of its elements first."""
+    bare = plain(text)
+    names = {each.name for each in declarations({declared.file: tuple(text.split("\n"))})}
+    pointers = Pointers(declared, bare, names.union(others))
+    elements = {each.start: each for each in _naming(declared, text)}
+    yield from elements.values()
+    for each, pointer, _ in _calls(bare, 0, len(bare), text):
+        if each.start in elements or pointers.reaches(pointer, each.start) is False:
+            continue
+        yield replace(each, element=pointers.element(pointer, each.start))
+
+
 def _calls(
     bare: str, start: int, end: int, text: str, declared: Declared | None = None
 ) -> Iterator[tuple[MatrixCall, str, range]]:
@@ -233,8 +288,9 @@ def _calls(
         line = bare.count("\n", 0, first) + 1
         lines = range(bare.count("\n", 0, call.start()) + 1, bare.count("\n", 0, last) + 2)
         is_element = declared is not None and _names(bare, pointer, declared)
+        element = declared.element if declared and is_element else None
         found = MatrixCall(
-            call[1], line, first, first + len(said), said, value_of(said), is_element
+            call[1], line, first, first + len(said), said, value_of(said), is_element, element
         )  # fmt: skip
         yield found, bare[slice(*pointer)], lines
 

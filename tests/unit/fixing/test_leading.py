@@ -73,15 +73,15 @@ def test_the_length_of_the_rows_grows_in_a_call(use: str) -> None:
 
 LEFT = [
     "load_matrix_sync(a, &u[i][0], LD);",
-    "load_matrix_sync(a, p->s[i][0], LD);",
-    "load_matrix_sync(a, in + s[0][0][0], LD);",
     "load_matrix_sync(a, &s[i][j][0], SMALL);",
-    "load_matrix_sync(a, &s[i][0], LD);",
-    "load_matrix_sync(a, (const half *)s[i] + k, LD);",
     "load_matrix_sync(a, &s[i][j][0]);",
-    "load_matrix_sync(a, &s[i][j][0]",
     "store_matrix_sync(out, s[0][0], LD, wmma::mem_row_major);",
     "load(a, &s[i][j][0], LD);",
+    "load_matrix_sync(a, in + k, 64);",
+    "const half *p = in; load_matrix_sync(a, p + k, 64);",
+    "half *q = &u[0][0]; load_matrix_sync(a, q + k, 64);",
+    "load_matrix_sync(a, &s[i][j][0], sizeof(s[0][0]) / sizeof(s[0][0][0]));",
+    "load_matrix_sync(a, &s[i][j][0], sizeof(s[0][0]) / sizeof(half));",
     "// load_matrix_sync(a, &s[i][j][0], LD);",
 ]
 
@@ -163,17 +163,61 @@ def test_an_equal_constant_changes_only_where_the_pointer_names_the_array() -> N
 
 
 UNKNOWN = {
-    "load_matrix_sync(a, &s[i][j][0], ld);": "ld",
-    "load_matrix_sync(a, &s[i][j][0], sizeof(s[0][0]) / sizeof(s[0][0][0]));": (
-        "sizeof(s[0][0]) / sizeof(s[0][0][0])"
+    "load_matrix_sync(a, &s[i][j][0], ld);": "the padded length of a row (72 elements)",
+    "load_matrix_sync(a, &s[i][j][0], sizeof(s[0]) / sizeof(half));": (
+        "the padded length of a row (72 elements)"
     ),
+    "load_matrix_sync(a, &s[i][0], LD);": "LD + 8",
+    "load_matrix_sync(a, (const half *)s[i] + k, LD);": "LD + 8",
+    "load_matrix_sync(a, (const float *)s[i] + k, 32);": "36",
+    "load_matrix_sync(a, in + s[0][0][0], LD);": "LD + 8",
+    "load_matrix_sync(a, p->s[i][0], LD);": "the padded length of a row (144 bytes)",
+    "half *p = &s[0][0][0]; load_matrix_sync(a, p + k, 64);": "72",
+    "half *p; get(&p); load_matrix_sync(a, p + k, 64);": "72",
+    "const half *p = in; p = i ? in : &s[0][0][0]; load_matrix_sync(a, p + k, 64);": "72",
 }
 
 
 @pytest.mark.parametrize("use", UNKNOWN)
 def test_a_leading_dimension_that_is_not_known_is_left_to_the_reader(use: str) -> None:
-    length = f"the padded length of a row (144 bytes) instead of {UNKNOWN[use]}"
+    """A pointer was said to have one of so many bytes, though WMMA counts elements."""
+    before = use.rpartition(", ")[2].removesuffix(");")
+    length = f"{UNKNOWN[use]} instead of {before}"
     assert passed(use) == (use, f"pass {length} to load_matrix_sync in line 5")
+
+
+NOT_RUN = {
+    "": "(const half *)&s[0][16], 64",
+    "half *p = &s[0][0];": "p + 16, 64",
+}
+
+
+@needs_compiler
+@pytest.mark.parametrize("alias", NOT_RUN)
+def test_a_call_that_did_not_run_is_left_to_the_reader(alias: str) -> None:
+    """The diff left its leading dimension, which is wrong once the branch is taken."""
+    branch = (
+        f"{alias}\n    if (ld == 7) wmma::load_matrix_sync(a, {NOT_RUN[alias]});\n    for (int kk"
+    )
+    source = KERNEL.replace("for (int kk", branch)
+    patch = patch_of([replayed(source)])
+    assert not patch.reports
+    assert patch.left == (
+        "s: the pointer in line 14 is not an element of it by name; write s[16][LD + 8], and pass"
+        " LD + 8 to load_matrix_sync in lines 16, 17 and 72 instead of 64 to load_matrix_sync in"
+        " line 14",
+    )
+
+
+@needs_compiler
+def test_a_load_from_a_parameter_on_the_same_line_stays() -> None:
+    """The reader was told to change the leading dimension of a load from global memory."""
+    source = KERNEL.replace("LD);\n        wmma::load_matrix_sync(b, s[0] + kk, LD)",
+                            "LD); wmma::load_matrix_sync(b, in + kk, LD)")  # fmt: skip
+    patch = patch_of([replayed(source)])
+    assert patch.after.decode() == source.replace("[LD]", "[LD + 8]").replace(
+        "s[0][kk], LD)", "s[0][kk], LD + 8)"
+    )
 
 
 def unwritten(source: str, shared_bytes: int = 0) -> Fix:
@@ -195,14 +239,19 @@ def test_rows_are_padded_where_the_leading_dimension_is_not_known(use: str, at: 
     source = KERNEL.replace("s[0] + kk, LD)", use).replace("__global__", f"{ahead} __global__")
     fix = unwritten(source)
     said = use.split(", ")[-1].rpartition("\n")[2].removesuffix(")")
+    is_call = "ahead" in use
+    length = "144 bytes" if is_call else "72 elements"
+    why = (
+        f"the pointer in line {at} is not an element of it by name"
+        if is_call
+        else f"the leading dimension in line {at} is not known"
+    )
     assert fix.text == "s[16][LD + 8]"
     assert fix.calls == (
-        "pass LD + 8 to load_matrix_sync in line 14 and the padded length of a row (144 bytes)"
+        f"pass LD + 8 to load_matrix_sync in line 14 and the padded length of a row ({length})"
         f" instead of {said} to load_matrix_sync in line {at}"
     )
-    assert patch_of([replayed(source)]).left == (
-        f"s: the leading dimension in line {at} is not known; write {fix.written}",
-    )
+    assert patch_of([replayed(source)]).left == (f"s: {why}; write {fix.written}",)
 
 
 @needs_compiler
