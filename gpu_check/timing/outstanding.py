@@ -6,9 +6,9 @@ lie in DRAM (`sms` of them ask for some at the same time), or one SM asks the L2
 set aside, L1 has what is left. `issued`: so many have been by `cycles`, mean of the SMs.
 
 `measure_behind_loads`: one block of 128 threads loads shared memory, each address from the load
-before, beside so many blocks (`beside`) whose threads keep ten loads of 4 or 16 bytes (`bytes`) on
-their way, of their own data in DRAM (`far`) or in the L2. `shared`: bytes of each block; `cycles`:
-of a load of shared memory, mean of the SMs.
+before. Beside it, threads of so many blocks (`beside`) have ten loads of 4 or 16 bytes (`bytes`) on
+their way. What these load is their own, in DRAM (`far`) or in the L2. `shared`: bytes of each
+block; `cycles`: of a load of shared memory, mean of the SMs.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 Their lines are looked up, two loads side by side at half the rate each, while the data pipe may be
 busy with conflicts. The L2 is asked for what L1 does not have. When their data are there, they take
 the data pipe among all others, by age (gpu_check/data/h100_lookups.csv, h100_overtaking.csv). L1
-sets lines aside for what it asks for. When it has none left, loads wait, and so does all that is
+sets lines aside for what it asks for. When it has none left, loads wait. So does all that is
 behind them in their queues, also what goes to shared memory (h100_outstanding.csv,
 h100_behind_loads.csv).
 """
