@@ -132,10 +132,7 @@ class Fix(Result):
     @property
     def speedup(self) -> float | None:
         """How many times as fast the launch is predicted to be with it; None: not known."""
-        if self.times is None:
-            return None
-        before, after = (each.cycles or 1 for each in self.times)
-        return before / after
+        return _gain(*self.times) if self.times else None
 
     @property
     def is_slower(self) -> bool:
@@ -306,16 +303,28 @@ class Fix(Result):
 
 def gain_of(before: CompiledReport, after: CompiledReport) -> float | None:
     """Return how many times as fast a launch is predicted to get; None: not known."""
+    times = _times(before, after)
+    return _gain(*times) if times else None
+
+
+def _times(
+    before: CompiledReport, after: CompiledReport
+) -> tuple[KernelTime, KernelTime] | None:  # fmt: skip
+    """Return the predicted times of two launches; None where one is not known."""
     try:
-        was, now = before.time().cycles, after.time().cycles
+        times = before.time(), after.time()
     except (ChipError, LaunchError):  # pipes that are not known; a report that was pickled
         return None
-    return None if was is None or now is None else was / max(now, 1)
+    return times if all(each.cycles is not None for each in times) else None
+
+
+def _gain(before: KernelTime, after: KernelTime) -> float:
+    return (before.cycles or 1) / (after.cycles or 1)
 
 
 def _predicted(before: KernelTime, after: KernelTime) -> str:
-    was, now = before.cycles or 1, after.cycles or 1
-    return f"Predicted on {before.chip}: {was:,} → {now:,} cycles, {gain_text(was / now)}."
+    cycles = f"{before.cycles or 1:,} → {after.cycles or 1:,} cycles"
+    return f"Predicted on {before.chip}: {cycles}, {gain_text(_gain(before, after))}."
 
 
 def _conflicts(count: int) -> str:
@@ -357,9 +366,5 @@ def _together(fixes: Sequence[Fix]) -> list[str]:
         f" {_conflicts(now['bank_conflicts'])}, {was['wavefronts']:,} →"
         f" {now['wavefronts']:,} wavefronts."
     )
-    try:
-        times = before.time(), after.time()
-    except (ChipError, LaunchError):  # pipes that are not known
-        return [said]
-    known = all(each.cycles is not None for each in times)
-    return [f"{said} {_predicted(*times)}" if known else said]
+    times = _times(before, after)
+    return [f"{said} {_predicted(*times)}" if times else said]

@@ -23,7 +23,6 @@ __all__ = [
     "keeps_rows",
     "operations_of",
     "padded_size",
-    "padding_of",
     "subscripts",
     "wording_of",
 ]
@@ -155,11 +154,11 @@ def _unit(array: SharedArray, candidate: Candidate) -> int:
 
 def padded_size(array: SharedArray, candidate: Candidate) -> str | None:
     """Return the last size with its padding, in the source's words; None where it has none."""
-    declared, pad = array.declared, padding_of(array, candidate)
+    declared, pad = array.declared, _padding(array, candidate)
     return grown(declared.dims[-1], pad) if declared and declared.dims and pad else None
 
 
-def padding_of(array: SharedArray, candidate: Candidate) -> int:
+def _padding(array: SharedArray, candidate: Candidate) -> int:
     """Return how many elements more a row has; 0 where they are not whole ones."""
     element = (array.declared.element if array.declared else None) or 0
     pad = candidate.tile.pad * candidate.element

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
+from layouts.errors import plural
 from simulator.sass.code.looking import project_around
 from simulator.sass.code.naming import source_text
 
@@ -51,7 +52,7 @@ def impossible_lines(
 
     >>> for note in impossible_lines(["k.py", "l.py"], [4, 2], {"k.py": ["a"], "l.py": ["a", ""]}):
     ...     print(note[:58])
-    k.py has 1 lines, and the code names its line 4: lines nea
+    k.py has 1 line, and the code names its line 4: lines near
     l.py has nothing in its line 2, which the code names: line
     """
     named: dict[str, set[int]] = {}
@@ -70,7 +71,7 @@ def _impossible(lines: Iterable[int], text: Sequence[str]) -> str:
     """Say which of some lines a file does not have, or has without anything in it."""
     last = max(lines, default=0)
     if last > len(text):
-        return f"has {len(text)} lines, and the code names its line {last}"
+        return f"has {plural(len(text), 'line')}, and the code names its line {last}"
     blank = min((line for line in lines if line > 0 and not text[line - 1].strip()), default=0)
     return f"has nothing in its line {blank}, which the code names" if blank else ""
 

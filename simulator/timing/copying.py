@@ -2,9 +2,8 @@
 
 They come from the sub-partitions' queues one at a time, and ask for their lines one after the
 other: a line again for each line of shared memory that it goes to, and a sector again where it goes
-to two (gpu_check/data/h100_copying.csv). An SM may have so much on its way.
-The next copy waits until there is room, and what is behind it in its queue does, too
-(h100_outstanding.csv).
+to two (gpu_check/data/h100_copying.csv). An SM may have so much on its way. The next copy waits
+until there is room, and what is behind it in its queue does, too (h100_outstanding.csv).
 """
 
 from __future__ import annotations

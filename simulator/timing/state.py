@@ -206,7 +206,8 @@ COUNTS = (
 )  # fmt: skip
 """What a simulation counts, in the order of `counts`.
 
-The last: cycles more of the L2 for lines that it sends to this SM alone."""
+The last: cycles more of the L2 for lines that it sends to this SM alone.
+"""
 
 
 def _numbers(*shape: int) -> tuple[Any, ...]:
