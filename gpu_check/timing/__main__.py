@@ -29,6 +29,7 @@ from gpu_check.timing.constants import measure_constants
 from gpu_check.timing.contention import measure_contention
 from gpu_check.timing.converging import measure_converging
 from gpu_check.timing.copying import measure_copying
+from gpu_check.timing.crowded import measure_crowded, measure_full_queues
 from gpu_check.timing.delays import measure_delays
 from gpu_check.timing.dispatching import measure_dispatch
 from gpu_check.timing.distances import measure_distances
@@ -191,6 +192,8 @@ _TABLES: dict[str, Callable[[], list[dict[str, Any]]]] = {
     "overtaking": measure_overtaking,
     "outstanding": measure_outstanding,
     "behind_loads": measure_behind_loads,
+    "crowded": measure_crowded,
+    "full_queues": measure_full_queues,
     "lookups": measure_lookups,
     "backlog": measure_backlog,
     "barrier_loops": measure_barrier_loops,

@@ -19,7 +19,7 @@ from simulator.timing.state import GLOBALS, NEVER, Kind, Stall
 __all__ = ["choose", "enter", "pipe_of"]
 
 _CONSTANTS = NUMBERS.index("constants")
-_MIO_ROOM, _LG_OWN = NUMBERS.index("mio_room"), NUMBERS.index("lg_own")
+_MIO_ROOM = NUMBERS.index("mio_room")
 _ASIDE_ROOM = NUMBERS.index("aside_room")
 _QUEUED, _SHARED, _PHASE = int(Kind.QUEUED), int(Kind.SHARED), int(Kind.PHASE)
 _AT_PHASE, _TILE, _PRODUCT = int(Kind.AT_PHASE), int(Kind.TILE), int(Kind.PRODUCT)
@@ -89,17 +89,13 @@ def _can(
         state.next[warp] = state.constants
     elif code[number].table and _misses(code, trace, state, machine, partition, warp, now):
         why = _IMC
-    elif kind in (_QUEUED, _SHARED, _PHASE, _AT_PHASE, _TILE):
+    elif kind in GLOBALS or kind in (_QUEUED, _SHARED, _PHASE, _AT_PHASE, _TILE):
         if code[number].aside:
             if state.size[4 + partition] < machine[_ASIDE_ROOM]:
                 return True
         elif state.waiting[partition] < machine[_MIO_ROOM]:
             return True
-        why = _MIO
-    elif kind in GLOBALS:
-        if state.globals[partition] - state.admitted[partition] < machine[_LG_OWN]:
-            return True
-        why = _LG
+        why = _LG if kind in GLOBALS else _MIO
     else:
         pipe, at = pipe_of(code, state, partition, number)
         if pipe < 0 or kind == _PRODUCT or at <= now:

@@ -1,9 +1,10 @@
 """Compiled: which entries the queues send in a cycle.
 
-The sub-partitions' queues pass entries on in turn, each of them one every few cycles, to a pool
-that all of them share: of 19, and of 32 words that a lane stores (gpu_check/data/h100_pool.csv).
-The data pipe looks at the four that came there first. Loads of global memory leave their queue as
-soon as their lines are looked up.
+A sub-partition has one queue for all that goes to memory, shared or global. The queues pass their
+first entries on in turn, each of them one every few cycles, to a pool that all of them share: of
+19, and of 32 words that a lane stores (gpu_check/data/h100_pool.csv, h100_full_queues.csv). The
+data pipe looks at the four that came there first. Loads of global memory leave the pool as soon as
+their lines are looked up.
 """
 
 from __future__ import annotations
@@ -12,18 +13,18 @@ from typing import Any
 
 from simulator.jit import jit
 from simulator.timing.copying import begin_copy, copy_begins, is_copy
-from simulator.timing.data_pipe import free_at, free_for
+from simulator.timing.data_pipe import admitted_at, free_at, free_for
 from simulator.timing.loads import bring, land, look_up
 from simulator.timing.machine import NUMBERS
 from simulator.timing.queues import leave, overtake, send
 from simulator.timing.scoreboards import settle
-from simulator.timing.state import GLOBALS, NEVER, PARTITIONS, QUEUE, Kind
+from simulator.timing.state import LANES, NEVER, PARTITIONS, QUEUE, Kind
 
 __all__ = ["dispatch"]
 
 _AHEAD = NUMBERS.index("shared_ahead")
 _ROOM, _WORDS = NUMBERS.index("pool_room"), NUMBERS.index("pool_words")
-_READ = NUMBERS.index("read_latency")
+_LG_ROOM, _READ = NUMBERS.index("lg_room"), NUMBERS.index("read_latency")
 _LOAD = int(Kind.LOAD)
 _THERE = 4
 """Behind the numbers of queues: loads whose data are there."""
@@ -51,8 +52,8 @@ def dispatch(code: Any, trace: Any, state: Any, machine: Any, without: bool, now
                     code, trace, state, machine, without, queue, 0, now
                 )
             least = min(least, at)
-    least = min(least, look_up(code, trace, state, machine, without, now))
     _pass_on(code, trace, state, machine, now)
+    least = min(least, look_up(code, trace, state, machine, without, now))
     if state.arrives <= now:
         land(state, machine, now)
         if state.is_full:
@@ -61,7 +62,7 @@ def dispatch(code: Any, trace: Any, state: Any, machine: Any, without: bool, now
     state.looked[:] = 0
     there = before = sent = waiting = 0
     while waiting < machine[_AHEAD]:
-        queue = _oldest(state, there)
+        queue = _oldest(code, state, there)
         before += 1
         if queue == _THERE:
             if before > machine[_AHEAD]:
@@ -96,51 +97,63 @@ def dispatch(code: Any, trace: Any, state: Any, machine: Any, without: bool, now
 def _pass_on(code: Any, trace: Any, state: Any, machine: Any, now: int) -> int:
     """Pass entries on, sub-partitions in turn, while there is room; when that may go on."""
     any_passed = False
-    while state.passed.sum() < machine[_ROOM]:
-        found, found_place, first, least = -1, 0, PARTITIONS, NEVER
+    while True:
+        found, first, least = -1, PARTITIONS, NEVER
         for queue in range(PARTITIONS):
-            place, behind = state.passed[queue], False
-            while place < state.size[queue]:
-                number = state.entry[queue, (state.head[queue] + place) % QUEUE, 1]
-                if code[number].kind != _LOAD:
-                    break
-                behind = True
-                place += 1
-            if place == state.size[queue]:
+            if state.passed[queue] == state.size[queue]:
                 continue
-            if behind and (state.is_full or code[number].kind in GLOBALS):
-                continue
-            if state.pool_words + code[number].puts > machine[_WORDS]:
-                continue
-            at = int(state.queue_free[queue])
-            if is_copy(code, number):
-                at = max(at, int(state.copy_free))
-                if at <= now:
-                    entry = state.entry[queue, (state.head[queue] + place) % QUEUE]
-                    at = copy_begins(trace, state, machine, entry, now)
+            at = _passes_at(code, trace, state, machine, queue, now)
             turn = (queue - state.last_passed - 1) % PARTITIONS
             if at > now:
                 least = min(least, at)
             elif turn < first:
-                found, found_place, first = queue, place, turn
+                found, first = queue, turn
         if found < 0:
             return now + 1 if any_passed else int(least)
         any_passed = True
-        entry = state.entry[found, (state.head[found] + found_place) % QUEUE]
+        entry = state.entry[found, (state.head[found] + state.passed[found]) % QUEUE]
         warp, number, block = entry[0], entry[1], entry[8]
         entry[9] = state.pooled
         state.pooled += 1
-        state.pool_words += code[number].puts
+        if code[number].kind == _LOAD:
+            state.admitted[found] += 1
+        else:
+            state.pool_words += code[number].puts
         if is_copy(code, number):
             begin_copy(trace, state, machine, entry, now)
         state.last_passed = found
-        state.waiting[found] -= int(code[number].kind not in GLOBALS)
-        overtake(state, found, found_place, state.passed[found])
+        state.waiting[found] -= 1
         state.passed[found] += 1
         state.queue_free[found] = now + code[number].local
+        state.sleep[found] = min(state.sleep[found], now)  # a warp may wait for room
         if state.block[warp // state.warps_of_block] == block:
             settle(code, state, warp, number, now + int(machine[_READ]), -1)
-    return now + 1 if any_passed else NEVER
+
+
+@jit()
+def _passes_at(code: Any, trace: Any, state: Any, machine: Any, queue: int, now: int) -> int:
+    """Return when a queue may pass on the first entry that waits; NEVER: there is no room for it.
+
+    What is in the pool leaves loads of global memory less room where lines are looked up
+    (gpu_check/data/h100_lookups.csv). Behind loads for which L1 has no line left all waits.
+    """
+    if state.is_full and state.admitted[queue] > 0:
+        return NEVER
+    entry = state.entry[queue, (state.head[queue] + state.passed[queue]) % QUEUE]
+    number, looked_up = entry[1], state.admitted.sum()
+    pooled = state.passed.sum() - looked_up
+    if code[number].kind == _LOAD:
+        if looked_up >= max(int(machine[_LG_ROOM]) - pooled, LANES):
+            return NEVER
+        return int(admitted_at(code, state, machine, queue, entry, now))
+    if pooled >= machine[_ROOM] or state.pool_words + code[number].puts > machine[_WORDS]:
+        return NEVER
+    at = int(state.queue_free[queue])
+    if is_copy(code, number):
+        at = max(at, int(state.copy_free))
+        if at <= now:
+            at = int(copy_begins(trace, state, machine, entry, now))
+    return at
 
 
 @jit()
@@ -152,19 +165,23 @@ def _leave_pool(code: Any, state: Any, queue: int, place: int) -> None:
 
 
 @jit()
-def _oldest(state: Any, there: int) -> int:
+def _oldest(code: Any, state: Any, there: int) -> int:
     """Return the queue of the entry that came first to the pool and was not looked at; or -1.
 
-    `_THERE`: the load of that place among those whose data are there is older.
+    `_THERE`: the load of that place among those whose data are there came before.
     """
-    found, first, number = -1, NEVER, NEVER
+    found, first = -1, NEVER
     for queue in range(PARTITIONS):
         place = state.looked[queue]
-        if place < state.passed[queue]:
+        while place < state.passed[queue]:
             entry = state.entry[queue, (state.head[queue] + place) % QUEUE]
-            if entry[9] < first:
-                found, first, number = queue, entry[9], entry[6]
-    if there < state.are_there and state.there[there, 0] < number:
+            if code[entry[1]].kind != _LOAD:  # a load's lines are to be looked up yet
+                if entry[9] < first:
+                    found, first = queue, entry[9]
+                break
+            place += 1
+        state.looked[queue] = place
+    if there < state.are_there and state.there[there, 8] <= first:
         return _THERE
     return found
 
@@ -179,5 +196,5 @@ def _take(
     if code[number].adu > 0:
         state.adu_free = max(state.adu_free, now - 1.0) + code[number].adu
     send(code, trace, state, machine, without, queue, now)
-    leave(code, state, queue, 0, now)
+    leave(state, queue, 0, now)
     return int(now + code[number].local)

@@ -1,11 +1,11 @@
 """Compiled: loads of global memory.
 
 Their lines are looked up, two loads side by side at half the rate each, while the data pipe may be
-busy with conflicts. The L2 is asked for what L1 does not have. When their data are there, they take
-the data pipe among all others, by age (gpu_check/data/h100_lookups.csv, h100_overtaking.csv). L1
-sets lines aside for what it asks for. When it has none left, loads wait. So does all that is
-behind them in their queues, also what goes to shared memory (h100_outstanding.csv,
-h100_behind_loads.csv).
+busy with conflicts. The L2 is asked for what L1 does not have. What L1 has takes the data pipe in
+the order in which the loads came to the pool, other data behind all that is in the pool when they
+are there (gpu_check/data/h100_lookups.csv, h100_overtaking.csv, h100_crowded.csv). L1 sets lines
+aside for what it asks for. When it has none left, loads wait. So does all that is behind them in
+their queues, also what goes to shared memory (h100_outstanding.csv, h100_behind_loads.csv).
 """
 
 from __future__ import annotations
@@ -13,18 +13,17 @@ from __future__ import annotations
 from typing import Any
 
 from simulator.jit import jit
-from simulator.timing.data_pipe import admitted_at, occupy, turned
+from simulator.timing.data_pipe import occupy, turned
 from simulator.timing.machine import NUMBERS
 from simulator.timing.queues import ask, leave
 from simulator.timing.scoreboards import settle
-from simulator.timing.state import GLOBALS, LANES, MOST_ASKED, NEVER, QUEUE, WAYS, Kind
+from simulator.timing.state import MOST_ASKED, NEVER, QUEUE, WAYS, Kind
 
 __all__ = ["bring", "land", "look_up"]
 
 _ROOM, _SERVED = NUMBERS.index("shared_ahead"), NUMBERS.index("shared_warp")
-_L1, _READ = NUMBERS.index("l1_latency"), NUMBERS.index("read_latency")
+_L1 = NUMBERS.index("l1_latency")
 _LOCAL_LATENCY, _LOCAL_CYCLE = NUMBERS.index("local_latency"), NUMBERS.index("local_cycle")
-_LG_ROOM = NUMBERS.index("lg_room")
 _OUTSTANDING = NUMBERS.index("outstanding")
 _LOAD = int(Kind.LOAD)
 
@@ -35,7 +34,7 @@ def look_up(code: Any, trace: Any, state: Any, machine: Any, without: bool, now:
 
     It looks at four of them, and serves two side by side. It goes on while the data pipe is busy.
     """
-    least = _admit(code, state, machine, now)
+    least = NEVER
     if state.admitted.sum() == 0:
         state.is_full = 0
     left = min(int(machine[_ROOM]), MOST_ASKED - state.are_asking - state.are_there)
@@ -63,9 +62,9 @@ def look_up(code: Any, trace: Any, state: Any, machine: Any, without: bool, now:
             state.is_full = 1
             return int(least)
         _look_at(code, trace, state, machine, without, entry, now)
-        leave(code, state, found, found_place, now)
+        leave(state, found, found_place, now)
         state.admitted[found] -= 1
-        least = min(least, _admit(code, state, machine, now))
+        state.passed[found] -= 1
     return int(least)
 
 
@@ -81,60 +80,22 @@ def _lines(trace: Any, state: Any, entry: Any) -> int:
 
 
 @jit()
-def _admit(code: Any, state: Any, machine: Any, now: int) -> int:
-    """Let loads wait where lines are looked up, the oldest first; when the next one may.
-
-    Their addresses are read then, and what waits behind them in their queues has more room. What
-    is in the pool leaves them less (gpu_check/data/h100_lookups.csv).
-    """
-    room, taken = int(machine[_LG_ROOM]) - state.passed.sum(), 0
-    for queue in range(4):
-        taken += state.admitted[queue]
-    room = max(room, LANES) - taken
-    least = NEVER
-    while room > 0:
-        found, first, found_place = -1, NEVER, 0
-        for queue in range(4):
-            if state.globals[queue] == state.admitted[queue]:
-                continue
-            place = _load_of(code, state, queue, state.admitted[queue])
-            if place < 0:
-                continue
-            entry = state.entry[queue, (state.head[queue] + place) % QUEUE]
-            at = admitted_at(code, state, machine, queue, entry, now)
-            if at > now:
-                least = min(least, at)
-            elif entry[6] < first:
-                found, first, found_place = queue, entry[6], place
-        if found < 0:
-            return int(least)
-        entry = state.entry[found, (state.head[found] + found_place) % QUEUE]
-        if state.block[entry[0] // state.warps_of_block] == entry[8]:
-            settle(code, state, entry[0], entry[1], now + int(machine[_READ]), -1)
-        state.queue_free[found] = now + code[entry[1]].local
-        state.admitted[found] += 1
-        state.sleep[found] = min(state.sleep[found], now)
-        room -= 1
-    return int(least)
-
-
-@jit()
 def _load_of(code: Any, state: Any, queue: int, count: int) -> int:
-    """Return the place of a queue's load, from 0; -1: one of another kind waits before it."""
-    for place in range(state.size[queue]):
-        kind = code[state.entry[queue, (state.head[queue] + place) % QUEUE, 1]].kind
-        if kind == _LOAD:
+    """Return the place of a queue's load among what it passed on, from 0; -1: there is none."""
+    for place in range(state.passed[queue]):
+        if code[state.entry[queue, (state.head[queue] + place) % QUEUE, 1]].kind == _LOAD:
             if count == 0:
                 return int(place)
             count -= 1
-        elif kind in GLOBALS:
-            return -1
     return -1
 
 
 @jit()
 def land(state: Any, machine: Any, now: int) -> None:
-    """Let those loads wait for the data pipe whose data are there."""
+    """Let those loads wait for the data pipe whose data are there, behind all in the pool.
+
+    Of those that come at once, the oldest goes first.
+    """
     state.arrives = NEVER
     place = 0
     while place < state.are_asking:
@@ -144,11 +105,18 @@ def land(state: Any, machine: Any, now: int) -> None:
             place += 1
             continue
         state.lines_asked -= state.asking[place, 7]
+        number, came = state.asking[place, 0], state.asking[place, 8]
+        if came < 0:
+            came = state.pooled
         to = state.are_there
-        while to > 0 and state.there[to - 1, 0] > state.asking[place, 0]:
-            state.there[to, :] = state.there[to - 1, :]
+        while to > 0:
+            before = state.there[to - 1]
+            if before[8] < came or (before[8] == came and before[0] < number):
+                break
+            state.there[to, :] = before
             to -= 1
         state.there[to, :] = state.asking[place, :]
+        state.there[to, 8] = came
         state.are_there += 1
         state.are_asking -= 1
         state.asking[place, :] = state.asking[state.are_asking, :]
@@ -170,6 +138,7 @@ def _look_at(
     row[4], row[5], row[6] = done + extra, int(state.counts[5] > before), entry[8]
     row[7] = _lines(trace, state, entry) if row[5] else 0
     state.lines_asked += row[7]
+    row[8] = entry[9] if row[4] - int(machine[_L1]) <= now else -1
     state.are_asking += 1
     state.arrives = min(state.arrives, row[4] - int(machine[_L1]))
 

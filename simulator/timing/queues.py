@@ -69,9 +69,8 @@ def enqueue(
     # (gpu_check/data/h100_timed_third.csv: bulk sums).
     kind = code[number].kind
     is_global = kind in GLOBALS
-    state.globals[queue & 3] += int(is_global)
     if queue < PARTITIONS:
-        state.waiting[queue] += int(not is_global)
+        state.waiting[queue] += 1
     state.asked[warp] += int(is_global)
     source = _LONG if is_global or kind == _PHASE else _SHORT
     for sb in (code[number].write, code[number].read):
@@ -89,13 +88,11 @@ def enqueue(
 
 
 @jit()
-def leave(code: Any, state: Any, queue: int, place: int, now: int) -> None:
+def leave(state: Any, queue: int, place: int, now: int) -> None:
     """Take an entry out of its queue, and wake the sub-partition: a warp may wait for room."""
     overtake(state, queue, place, 0)
-    number = state.entry[queue, state.head[queue], 1]
     state.head[queue] = (state.head[queue] + 1) % QUEUE
     state.size[queue] -= 1
-    state.globals[queue & 3] -= int(code[number].kind in GLOBALS)
     state.sleep[queue & 3] = min(state.sleep[queue & 3], now)
 
 

@@ -265,9 +265,9 @@ STATE = np.dtype(
         # all, that below which others are done before it, its block's place in the plan, and its
         # number of all that came to the pool.
         ("head", *_numbers(8)), ("size", *_numbers(8)), ("queue_free", *_numbers(8)),
-        # How many of a queue are in the pool; at how many of them the data pipe looked; how many
-        # others do not go to global memory. Of the pool: the words that those in it store per lane,
-        # and how many came to it; the sub-partition that passed the last one on.
+        # How many of a queue were passed on; at how many of them the data pipe looked; how many
+        # wait. Of the pool: the words that those in it store per lane, and how many came to it; the
+        # sub-partition that passed the last one on.
         ("passed", *_numbers(PARTITIONS)), ("looked", *_numbers(PARTITIONS)),
         ("waiting", *_numbers(PARTITIONS)),
         ("pool_words", np.int64), ("pooled", np.int64), ("last_passed", np.int64),
@@ -280,20 +280,20 @@ STATE = np.dtype(
         ("copies_came", np.int64), ("copies_went", np.int64),
         ("crowd_line", *_numbers(CROWDED)), ("crowd_free", np.float64, (CROWDED,)),
         ("crowd_until", np.float64),
-        ("globals", *_numbers(PARTITIONS)),  # how many of a queue's go to global memory
         ("entry", *_numbers(8, QUEUE, 10)), ("entered", np.int64),
         ("fence", np.int64),  # what is older is done before what comes now
-        # Of a queue's loads, how many wait where lines are looked up. Where they are: until when,
+        # Of what a queue passed on, how many loads wait for lookups. Where they are: until when,
         # number of all; by warp until when.
         ("admitted", *_numbers(PARTITIONS)),
         ("tag_lane", *_numbers(LANES, 2)), ("tagged", *_numbers(MOST_WARPS)),
         # Loads whose lines were looked up: those whose data are on their way, and those that wait
-        # for the data pipe, the oldest first. Each: number of all, warp, instruction, cycles of the
-        # pipe, when its data are there, whether L1 did not have all, its block's place in the
-        # plan: a warp may end before; lines that L1 sets aside for it. When the next one's are
-        # there. How many lines are set aside; whether a load waits for some.
-        ("asking", *_numbers(MOST_ASKED, 8)), ("are_asking", np.int64), ("arrives", np.int64),
-        ("there", *_numbers(MOST_ASKED, 8)), ("are_there", np.int64),
+        # for the data pipe, the first one first. Each: number of all, warp, instruction, cycles of
+        # the pipe, when its data are there, whether L1 did not have all, its block's place in the
+        # plan: a warp may end before; lines that L1 sets aside for it; its number of all that came
+        # to the pool, or behind which it comes (-1: its data are not there). When the next one's
+        # are there. How many lines are set aside; whether a load waits for some.
+        ("asking", *_numbers(MOST_ASKED, 9)), ("are_asking", np.int64), ("arrives", np.int64),
+        ("there", *_numbers(MOST_ASKED, 9)), ("are_there", np.int64),
         ("lines_asked", np.int64), ("is_full", np.int64),
         # Beside warps: the next event of each, the phase that it waits for (-1: none) and the
         # instruction that does, groups of products and when they end, the last product's end.

@@ -33,8 +33,8 @@ def recorded(
 
 
 def issued(lines: int, conflicts: int, warps: int, count: int) -> float:
-    """Cycles that the mean warp of one SM needs to issue its accesses."""
-    body = [CONFLICT] * conflicts + [load(lines)] * count
+    """Cycles that the mean warp of one SM needs to issue its loads, and conflicts behind them."""
+    body = [load(lines)] * count + [CONFLICT] * conflicts
     stalls = run(work(body, warps=warps), request=MACHINE["request_alone"]).stalls
     return float(stalls[: len(body)].sum() / warps)
 
@@ -52,8 +52,8 @@ def test_an_sm_takes_as_many_loads_as_an_h100_before_a_warp_waits(lines: int, wa
 
 @pytest.mark.parametrize("count", [8, 16, 28])
 @pytest.mark.parametrize("lines", [1, 4])
-def test_loads_pass_conflicts_in_shared_memory(lines: int, count: int) -> None:
-    """The data pipe needs a thousand cycles for what comes before them."""
+def test_loads_leave_room_for_conflicts_behind_them(lines: int, count: int) -> None:
+    """The compiler put the conflicts behind them: the queues take all of both."""
     for warps in (1, 4):
         chip = recorded(ISSUED, lines, 8, warps, count)
         assert chip < 0.6 * 8 * warps * WAYS

@@ -23,7 +23,7 @@ BEHIND = {
 }
 EVERY = 16
 """Copies and loads from one row of a curve to the next."""
-QUEUES = 4 * int(MACHINE["lg_own"])
+QUEUES = 4 * int(MACHINE["mio_room"])
 LINE = 128
 
 
@@ -80,7 +80,7 @@ def test_what_is_behind_a_load_that_finds_no_line_of_l1_waits_for_one() -> None:
     small, large = l1_bytes(SHARED, 1, 4) // LINE, l1_bytes(1024, 1, 4) // LINE
     assert small < 4 * 4 * 24
     assert large > 4 * 4 * 24
-    assert waited(24, SHARED) > waited(24, 1024) + MACHINE["l2_latency"]
+    assert waited(24, SHARED) > max(3 * waited(24, 1024), MACHINE["l2_latency"])
     # Those that fit let it by.
     assert small > 4 * 4 * 8
     assert waited(8, SHARED) == waited(8, 1024)

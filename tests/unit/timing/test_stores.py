@@ -113,7 +113,7 @@ def test_so_many_stores_and_atomics_are_issued_as_an_h100_issues(access: str, co
         made, mask=np.full(count, 15), sectors=np.full(count, 4), bytes=np.full(count, 128)
     )
     each = 128 / MACHINE["store_rate"] if access == "store" else 5 * MACHINE["atom_packet"]
-    waits = 4 * MACHINE["lg_own"] * each  # of those that are issued and not sent
+    waits = 4 * MACHINE["mio_room"] * each  # of those that are issued and not sent
     left = float(run(made).ends.max()) - MACHINE["launch_latency"]
     assert left - waits == pytest.approx(issued, rel=0.2)
 
