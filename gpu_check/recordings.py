@@ -290,6 +290,7 @@ PackagedTable = Literal[
     "h100_timed_thirtieth", "h100_timed_thirtieth_estimates",
     "h100_timed_thirtyfirst", "h100_timed_thirtyfirst_estimates",
     "h100_timed_thirtysecond", "h100_timed_thirtysecond_estimates",
+    "h100_timed_thirtythird", "h100_timed_thirtythird_estimates",
     "h100_timed_twentyseventh", "h100_timed_twentyseventh_estimates",
     "h100_timed_twentysixth", "h100_timed_twentysixth_estimates",
     "h100_uneven", "h100_unlike_blocks",

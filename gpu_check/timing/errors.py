@@ -51,6 +51,7 @@ SETS = {
     "twenty-eighth": "h100_timed_twentyeighth", "twenty-ninth": "h100_timed_twentyninth",
     "thirtieth": "h100_timed_thirtieth", "thirty-first": "h100_timed_thirtyfirst",
     "thirty-second": "h100_timed_thirtysecond",
+    "thirty-third": "h100_timed_thirtythird",
 }  # fmt: skip
 """The recorded sets of launches in order, each with its table of `DATA`."""
 

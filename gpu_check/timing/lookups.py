@@ -1,8 +1,9 @@
-"""How what goes to global memory passes conflicts in shared memory, and how much is on its way.
+"""How what goes to global memory shares an SM with conflicts, and how much is on its way.
 
 `measure_lookups`: each warp begins `conflicts` loads of 32 wavefronts from shared memory, and
-behind them `count` accesses of global memory. How long it takes until all are issued says what an
-SM takes while its data pipe is busy; how long until all results are there, what shares that pipe.
+`count` accesses of global memory. The compiler puts loads of global memory before the conflicts,
+whatever the source says. How long it takes until all are issued says what an SM takes at a time;
+how long until all results are there, what shares the data pipe.
 `measure_backlog`: stores and additions alone, of one SM and of all: where the L2 is what they wait
 for, how many are on their way to it before the SM takes no more.
 """
@@ -97,7 +98,7 @@ def lookups_source(
     own_banks
         Whether each line's lanes lie in banks of their own; otherwise all begin at bank 0.
     conflicts
-        Loads of 32 wavefronts from shared memory before.
+        Loads of 32 wavefronts from shared memory: before, in the source.
     count
         Accesses of global memory.
     """

@@ -2,10 +2,10 @@
 
 Their lines are looked up, two loads side by side at half the rate each, while the data pipe may be
 busy with conflicts. The L2 is asked for what L1 does not have. What L1 has takes the data pipe in
-the order in which the loads came to the pool, other data behind all that is in the pool when they
-are there (gpu_check/data/h100_lookups.csv, h100_overtaking.csv, h100_crowded.csv). L1 sets lines
-aside for what it asks for. When it has none left, loads wait. So does all that is behind them in
-their queues, also what goes to shared memory (h100_outstanding.csv, h100_behind_loads.csv).
+the order of the pool. Other data come behind all that is in the pool when they are there
+(gpu_check/data/h100_lookups.csv, h100_overtaking.csv, h100_crowded.csv). L1 sets lines aside for
+what it asks for. When it has none left, loads wait. So does all that is behind them in their
+queues, also what goes to shared memory (h100_outstanding.csv, h100_behind_loads.csv).
 """
 
 from __future__ import annotations

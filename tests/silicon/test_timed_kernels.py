@@ -28,7 +28,7 @@ PAIRED = [
                  "eighteenth", "eighteenth_maps", "nineteenth", "twentieth",
                  "twentyfirst", "twentysecond", "twentythird", "twentyfourth",
                  "twentyfifth", "twentysixth", "twentyseventh", "twentyeighth", "twentyninth",
-                 "thirtieth", "thirtyfirst", "thirtysecond")
+                 "thirtieth", "thirtyfirst", "thirtysecond", "thirtythird")
     for case in read_cases(HERE / f"timed/{name}.json")
 ]  # fmt: skip
 CASES = {case["name"]: case for case in read_cases(HERE / "timed/cases.json")}
