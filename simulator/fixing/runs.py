@@ -181,7 +181,7 @@ class Runs:
 
 def moves_of(launch: GridRun, changed: Sequence[tuple[SharedArray, Candidate]]) -> Moves:
     """Lay arrays out anew behind all others; the rest stays where the launch has it."""
-    table = np.arange(launch.block_shared, dtype=np.int64)
+    table = np.arange(launch.reached_shared, dtype=np.int64)
     if launch.moves is not None:
         table[:] = launch.moves.table
     end, taken = _end(launch), launch.taken_shared

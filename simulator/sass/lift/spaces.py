@@ -114,11 +114,15 @@ def in_block(
 def _offsets(
     at: Emitter, block: Value, warp: Value, addresses: Value, first: Value, mask: Value, width: int
 ) -> Value:
-    """Return where these bytes lie in the shared memory that begins at `first`, or refuse them."""
+    """Return where these bytes lie in the shared memory that begins at `first`, or refuse them.
+
+    They may end behind it where they begin in it: a chip gives a block a multiple of 128 bytes, and
+    the compiler loads 16 bytes at a time that begin in the last array.
+    """
     offsets = addresses - first
     size = field(at, block, "shared_bytes")
     misaligned = (addresses & (width - 1)) != 0
-    wrong = misaligned | (offsets > (size - width).resized(32)) | (size < width)
+    wrong = misaligned | (offsets > (size - 1).resized(32)) | (size < 1)
     refuse(at, block, warp, wrong & mask.by_lane, misaligned, addresses)
     return _moved(at, block, warp, offsets, mask, addresses, width)
 

@@ -91,7 +91,7 @@ class GridRun:
         self._check_sizes()
         threads = self.block[0] * self.block[1] * self.block[2]
         watch = RaceWatch(
-            self.program, threads, self.block_shared, self.architecture.shared_start,
+            self.program, threads, self.reached_shared, self.architecture.shared_start,
             prod(self.cluster),
         )  # fmt: skip
         plain = self.witness is None and self.moves is None
@@ -129,6 +129,11 @@ class GridRun:
     def taken_shared(self) -> int:
         """Bytes of shared memory that a block takes: with another layout, those of that."""
         return self.block_shared if self.moves is None else self.moves.taken
+
+    @property
+    def reached_shared(self) -> int:
+        """Bytes up to which an access of 16 bytes goes that begins in a block's shared memory."""
+        return -(-self.block_shared // 16) * 16
 
     @cached_property
     def shared_start(self) -> int:

@@ -165,6 +165,21 @@ def test_what_cannot_go_on_is_refused(body: str, error: type, words: list[str]) 
 
 
 @needs_compiler
+def test_a_wide_load_may_end_behind_shared_memory() -> None:
+    """A chip gives a block a multiple of 128 bytes; nvcc loads four words where one is used."""
+    last = "__shared__ int s[33]; s[threadIdx.x] = a[threadIdx.x]; s[32] = 7;"
+    load = (
+        'asm volatile("ld.shared.v4.b32 {%0, %1, %2, %3}, [%4];" : "=r"(v), "=r"(w), "=r"(x),'
+        ' "=r"(y) : "r"((unsigned)__cvta_generic_to_shared(s + 32)));'
+    )
+    store = "a[threadIdx.x] = v; a[threadIdx.x + 32] = w + x + y;"
+    report = run(f"{last} int v, w, x, y; __syncwarp(); {load} {store}")
+    assert set(report.outputs[0][:32]) == {7}
+    with pytest.raises(MemoryAccessError, match=r"0x484 out of bounds.*0x400 to 0x483"):
+        run(f"{last} __syncwarp(); a[0] = s[33 + a[1] * 0 + threadIdx.x % 2];")
+
+
+@needs_compiler
 def test_an_error_names_the_source_line() -> None:
     source = "__global__ void k(int *a) {\n  a[threadIdx.x] = 1;\n  a[1000 + threadIdx.x] = 2;\n}"
     with pytest.raises(MemoryAccessError, match=r"source\.cu:3\)"):
