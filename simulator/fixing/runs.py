@@ -190,6 +190,9 @@ def moves_of(launch: GridRun, changed: Sequence[tuple[SharedArray, Candidate]]) 
         for piece, start in enumerate(array.starts):
             part = slice(piece * array.size, (piece + 1) * array.size)
             table[start : start + array.size] = base + candidate.table[part]
+            if start + array.size == launch.block_shared:  # an access may end behind it
+                behind = table[launch.block_shared :]
+                behind[:] = table[launch.block_shared - 1] + 1 + np.arange(len(behind))
         end = base + candidate.bytes
         taken += candidate.bytes - array.bytes
     return Moves(table.astype(np.int32), taken)

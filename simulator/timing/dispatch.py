@@ -135,7 +135,8 @@ def _passes_at(code: Any, trace: Any, state: Any, machine: Any, queue: int, now:
     """Return when a queue may pass on the first entry that waits; NEVER: there is no room for it.
 
     What is in the pool leaves loads of global memory less room where lines are looked up
-    (gpu_check/data/h100_lookups.csv). Behind loads for which L1 has no line left all waits.
+    (gpu_check/data/h100_lookups.csv). Where L1 has no line left for a queue's loads, what is behind
+    them waits.
     """
     if state.is_full and state.admitted[queue] > 0:
         return NEVER
@@ -191,7 +192,7 @@ def _take(
     code: Any, trace: Any, state: Any, machine: Any, without: bool, queue: int, place: int, now: int
 ) -> int:
     """Send an entry of a queue, and return when its way is free again."""
-    overtake(state, queue, place, 0)
+    overtake(state, queue, place)
     number = state.entry[queue, state.head[queue], 1]
     if code[number].adu > 0:
         state.adu_free = max(state.adu_free, now - 1.0) + code[number].adu

@@ -33,9 +33,9 @@ _BUSY = 0.6
 
 _WAITS = {
     "short_scoreboard": "results of shared memory, special functions or shuffles",
-    "mio_throttle": "room in the queue to shared memory",
+    "mio_throttle": "room in the queue to memory, for shared memory",
     "long_scoreboard": "loads of global or local memory",
-    "lg_throttle": "room in the queue to global memory",
+    "lg_throttle": "room in the queue to memory, for global memory",
     "barrier": "other warps at a barrier",
     "math_pipe_throttle": "a busy math pipe",
     "dispatch_stall": "dispatch",

@@ -81,20 +81,21 @@ def _lines(trace: Any, state: Any, entry: Any) -> int:
 
 @jit()
 def _load_of(code: Any, state: Any, queue: int, count: int) -> int:
-    """Return the place of a queue's load among what it passed on, from 0; -1: there is none."""
-    for place in range(state.passed[queue]):
-        if code[state.entry[queue, (state.head[queue] + place) % QUEUE, 1]].kind == _LOAD:
-            if count == 0:
-                return int(place)
-            count -= 1
-    return -1
+    """Return the place, from 0, of a load of those that a queue has passed on, also from 0."""
+    place = -1
+    for _ in range(count + 1):
+        place += 1
+        while code[state.entry[queue, (state.head[queue] + place) % QUEUE, 1]].kind != _LOAD:
+            place += 1
+    return place
 
 
 @jit()
 def land(state: Any, machine: Any, now: int) -> None:
-    """Let those loads wait for the data pipe whose data are there, behind all in the pool.
+    """Let those loads wait for the data pipe whose data are there.
 
-    Of those that come at once, the oldest goes first.
+    What L1 had keeps its place in the order of the pool. Others come behind all that is in the
+    pool now; of those that come at once, the oldest goes first.
     """
     state.arrives = NEVER
     place = 0

@@ -90,16 +90,16 @@ def enqueue(
 @jit()
 def leave(state: Any, queue: int, place: int, now: int) -> None:
     """Take an entry out of its queue, and wake the sub-partition: a warp may wait for room."""
-    overtake(state, queue, place, 0)
+    overtake(state, queue, place)
     state.head[queue] = (state.head[queue] + 1) % QUEUE
     state.size[queue] -= 1
     state.sleep[queue & 3] = min(state.sleep[queue & 3], now)
 
 
 @jit()
-def overtake(state: Any, queue: int, place: int, to: int) -> None:
-    """Let an entry of a queue overtake those before it, up to a place."""
-    for at in range(place, to, -1):
+def overtake(state: Any, queue: int, place: int) -> None:
+    """Let an entry of a queue overtake all before it."""
+    for at in range(place, 0, -1):
         here, there = (state.head[queue] + at) % QUEUE, (state.head[queue] + at - 1) % QUEUE
         for each in range(state.entry.shape[2]):
             entry = state.entry[queue, here, each]

@@ -42,6 +42,12 @@ def test_an_array_goes_behind_all_others_and_keeps_its_place_within_1024_bytes()
     assert len(np.unique(moves.table)) == 1504
 
 
+def test_what_an_access_reaches_behind_the_last_array_goes_with_it() -> None:
+    moves = moves_of(launch(1500), [(array_at((988,), 512), padded(8, 16, 1))])
+    last = moves.table[1499]
+    assert moves.table[1500:].tolist() == list(range(last + 1, last + 5))
+
+
 def test_pieces_of_an_array_become_one() -> None:
     array = array_at((0, 768), 256)
     assert array.bytes == 512
