@@ -25,7 +25,7 @@ import numpy as np
 from gpu_check.device import open_gpu
 from gpu_check.hopper.runner import compiled
 
-__all__ = ["SPECIAL", "behind_source", "kernel_reading", "measure_behind", "rewritten"]
+__all__ = ["BESIDE", "SPECIAL", "behind_source", "kernel_reading", "measure_behind", "rewritten"]
 
 _TIMES, _SKIPPED = 24, 4
 _SOURCE = """
@@ -67,10 +67,11 @@ extern "C" __global__ void behind(int* when, const int* data, int* count, int ti
     if (sum == 123456789) *when = 1;
 }}
 """
-_BESIDE = {
+BESIDE = {
     "loads": 'asm volatile("ld.volatile.shared.b32 %0, [%1];" : "=r"(b[i]) : "r"(far));',
     "stores": 'asm volatile("st.volatile.shared.b32 [%0], %1;" :: "r"(far), "r"(sum));',
 }
+"""What other warps do at `far` that keeps the data pipe busy, by name."""
 _TEXTS = {
     "S2R": 'asm volatile("mov.u32 %0, %%warpid;" : "=r"(v));',
     "SHFL": 'asm volatile("shfl.sync.bfly.b32 %0, %1, 1, 31, -1;" : "=r"(v) : "r"(sum));',
@@ -105,7 +106,7 @@ _SHARED = 100_000
 def behind_source(name: str, beside: str) -> str:
     """Return CUDA source of a timed instruction beside what keeps the data pipe busy."""
     text = _TEXTS["S2R" if name in SPECIAL else name].format()
-    return _SOURCE.format(times=_TIMES, text=text, beside=_BESIDE[beside])
+    return _SOURCE.format(times=_TIMES, text=text, beside=BESIDE[beside])
 
 
 def kernel_reading(name: str, source: str, function: str, path: Path) -> Any:
@@ -142,7 +143,7 @@ def measure_behind(device: int = 0) -> list[dict[str, Any]]:
     rows = []
     with cupy.cuda.Device(device), TemporaryDirectory() as folder:
         data = cupy.zeros(1 << 20, dtype=np.int32)
-        for number, (name, beside) in enumerate(product((*_TEXTS, *SPECIAL), _BESIDE)):
+        for number, (name, beside) in enumerate(product((*_TEXTS, *SPECIAL), BESIDE)):
             source, path = behind_source(name, beside), Path(folder, f"{number}.cubin")
             kernel = kernel_reading(name, source, "behind", path)
             kernel.max_dynamic_shared_size_bytes = _SHARED

@@ -21,6 +21,7 @@ import numpy as np
 
 from gpu_check.device import open_gpu
 from gpu_check.hopper.runner import compiled
+from gpu_check.timing.behind import BESIDE
 
 __all__ = ["BEHIND", "measure_crowded", "measure_full_queues"]
 
@@ -84,10 +85,6 @@ _TIMED = {
     "load in L1": 'asm volatile("ld.global.ca.b32 %0, [%1];" : "=r"(v) : "l"(from));',
     "load of the L2": 'asm volatile("ld.global.cg.b32 %0, [%1];" : "=r"(v) : "l"(from));',
     "shuffle": 'asm volatile("shfl.sync.bfly.b32 %0, %1, 1, 31, -1;" : "=r"(v) : "r"(sum));',
-}
-_BESIDE = {
-    "loads": 'asm volatile("ld.volatile.shared.b32 %0, [%1];" : "=r"(b[i]) : "r"(far));',
-    "stores": 'asm volatile("st.volatile.shared.b32 [%0], %1;" :: "r"(far), "r"(sum));',
 }
 _TURNS = 128
 _CROWD = """
@@ -186,8 +183,8 @@ def measure_crowded(device: int = 0) -> list[dict[str, Any]]:
     rows = []
     with cupy.cuda.Device(device), TemporaryDirectory() as folder:
         data = cupy.zeros(1 << 20, dtype=np.int32)
-        for number, (beside, timed) in enumerate(product(_BESIDE, _TIMED)):
-            source = _CROWD.format(turns=_TURNS, timed=_TIMED[timed], beside=_BESIDE[beside])
+        for number, (beside, timed) in enumerate(product(BESIDE, _TIMED)):
+            source = _CROWD.format(turns=_TURNS, timed=_TIMED[timed], beside=BESIDE[beside])
             kernel = _kernel(source, "crowd", Path(folder, f"{number}.cubin"))
             for ways, warps in product((32, 8, 2), (0, 1, 2, 4, 8, 16, 24)):
                 # Until the timed warps have ended, the others have work.

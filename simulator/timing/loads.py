@@ -17,7 +17,7 @@ from simulator.timing.data_pipe import occupy, turned
 from simulator.timing.machine import NUMBERS
 from simulator.timing.queues import ask, leave
 from simulator.timing.scoreboards import settle
-from simulator.timing.state import MOST_ASKED, NEVER, QUEUE, WAYS, Kind
+from simulator.timing.state import MOST_ASKED, NEVER, PARTITIONS, QUEUE, WAYS, Kind
 
 __all__ = ["bring", "land", "look_up"]
 
@@ -41,7 +41,7 @@ def look_up(code: Any, trace: Any, state: Any, machine: Any, without: bool, now:
     state.looked[:] = 0
     while left > 0:
         found, found_place, first = -1, 0, NEVER
-        for queue in range(4):
+        for queue in range(PARTITIONS):
             if state.looked[queue] == state.admitted[queue]:
                 continue
             place = _load_of(code, state, queue, state.looked[queue])

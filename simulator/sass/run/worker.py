@@ -88,7 +88,7 @@ class Worker:
         self.warps = _aligned(self.count * self.warp_bytes).reshape(self.count, self.warp_bytes)
         start = launch.architecture.shared_start
         moves = launch.moves
-        size = launch.reached_shared if moves is None else moves.bytes
+        size = launch.block_shared if moves is None else moves.bytes
         self.window = _aligned(start + max(16, -(-size // 16) * 16))
         """Shared memory by its address within the block, from 0."""
         self.shared = self.window[launch.shared_start :]
