@@ -105,6 +105,7 @@ from gpu_check.timing.uneven import measure_uneven
 from gpu_check.timing.unlike_blocks import measure_first_places, measure_unlike_blocks
 from gpu_check.timing.waits import measure_waits
 from gpu_check.timing.waves import measure_waves
+from gpu_check.timing.ways import measure_ways
 from gpu_check.timing.wide_products import measure_wide_products
 from gpu_check.timing.windows import measure_windows
 
@@ -199,6 +200,7 @@ _TABLES: dict[str, Callable[[], list[dict[str, Any]]]] = {
     "barrier_loops": measure_barrier_loops,
     "few_warps": measure_few_warps,
     "waves": measure_waves,
+    "ways": measure_ways,
     "late_reads": measure_late_reads,
     "conflicts_beside": measure_conflicts_beside,
     "rereads": measure_rereads,

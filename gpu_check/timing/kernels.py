@@ -26,7 +26,7 @@ from gpu_check.timing.stalls import METRICS, number
 from simulator.sass.arguments import argument
 from simulator.sass.run.map_argument import TensorMap
 
-__all__ = ["measure_kernels", "read_cases"]
+__all__ = ["measure_kernels", "on_device", "read_cases"]
 
 _TIMES = ["sm__cycles_elapsed.max", "gpu__time_duration.sum"]
 _PROCESSES = 3
@@ -93,7 +93,7 @@ def _given(text: str, place: int, folder: str) -> Any:
     return value
 
 
-def _on_device(value: Any, held: list[Any]) -> Any:
+def on_device(value: Any, held: list[Any]) -> Any:
     """Return an argument as the device takes it; arrays of tensor maps stay in `held`.
 
     CuPy has no floats of eight bits: they go as bytes.
@@ -119,7 +119,7 @@ def _launch(path: str, device: int, folder: str) -> None:
             function.max_dynamic_shared_size_bytes = case["shared"]
             given = [_given(text, place, folder) for place, text in enumerate(case["args"])]
             held: list[Any] = []  # what tensor maps point to
-            given = [_on_device(each, held) for each in given]
+            given = [on_device(each, held) for each in given]
             for _ in range(2):
                 function(
                     tuple(case["grid"]), tuple(case["block"]), tuple(given),

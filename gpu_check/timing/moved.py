@@ -19,7 +19,7 @@ from gpu_check.errors import CountersError
 from gpu_check.recordings import write_table
 from gpu_check.timing.kernels import read_cases
 
-__all__ = ["measure_moved"]
+__all__ = ["measure_moved", "second_launches"]
 
 _METRICS = [
     "dram__bytes_read.sum", "dram__bytes_write.sum", "lts__t_sectors_srcunit_ltcfabric.sum",
@@ -28,31 +28,38 @@ _METRICS = [
 _SECTOR = 32
 
 
+def second_launches(
+    path: str | Path, metrics: list[str], device: int = 0
+) -> list[tuple[str, list[int]]]:
+    """Return the name of each case of a file, and the metrics of its second launch, in order.
+
+    Raises CountersError as `count_on_gpu` does.
+    """
+    cases = read_cases(path)
+    with TemporaryDirectory() as folder:
+        command = [
+            sys.executable, "-m", "gpu_check.timing.kernels", "--launch", str(path), str(device),
+            folder,
+        ]  # fmt: skip
+        rows = run_ncu(command, metrics, "regex:.")[1::2]
+    if len(rows) != len(cases):
+        raise CountersError(
+            f"ncu saw {len(rows)} second launches of {len(cases)} kernels (next: try again)"
+        )
+    return [(case["name"], metrics_of(row, metrics)) for case, row in zip(cases, rows, strict=True)]
+
+
 def measure_moved(paths: Sequence[str | Path], device: int = 0) -> list[dict[str, Any]]:
     """Return a row per case of some files.
 
     Raises CountersError as `count_on_gpu` does.
     """
-    found = []
-    for path in paths:
-        cases = read_cases(path)
-        with TemporaryDirectory() as folder:
-            command = [
-                sys.executable, "-m", "gpu_check.timing.kernels", "--launch", str(path),
-                str(device), folder,
-            ]  # fmt: skip
-            rows = run_ncu(command, _METRICS, "regex:.")[1::2]
-        if len(rows) != len(cases):
-            raise CountersError(
-                f"ncu saw {len(rows)} second launches of {len(cases)} kernels (next: try again)"
-            )
-        for case, row in zip(cases, rows, strict=True):
-            read, written, crossed, to_sms = metrics_of(row, _METRICS)
-            found.append(
-                {"set": Path(path).stem, "case": case["name"], "dram_read": read,
-                 "dram_write": written, "crossed": _SECTOR * crossed, "to_sms": to_sms}
-            )  # fmt: skip
-    return found
+    return [
+        {"set": Path(path).stem, "case": name, "dram_read": read, "dram_write": written,
+         "crossed": _SECTOR * crossed, "to_sms": to_sms}
+        for path in paths
+        for name, (read, written, crossed, to_sms) in second_launches(path, _METRICS, device)
+    ]  # fmt: skip
 
 
 def main(paths: Sequence[str], out: str) -> None:
