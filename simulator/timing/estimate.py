@@ -14,7 +14,7 @@ from simulator.law.chips import Chip
 from simulator.timing.atomics import reduced_cycles
 from simulator.timing.code import ATOMICS, code_arrays
 from simulator.timing.far import FILLED
-from simulator.timing.giving import Share, scattered, shares, slowness
+from simulator.timing.giving import Served, Share, scattered, shares, slowness
 from simulator.timing.local_memory import parted
 from simulator.timing.machine import NUMBERS, l1_bytes
 from simulator.timing.rates import rates_of
@@ -45,9 +45,9 @@ _PAIR = 2
 _MORE = 1.05
 _FEW = 8
 """Waves: of more, a block that an SM gets beyond the others takes what one takes on average."""
-_DIFFER = (0.6, 1.0, 1.6)
-"""How much SMs differ beside the mean of what was measured: so the rows of h100_tails.csv do. A
-block more or less may hang on it, so their mean is taken."""
+_DRAWS = 3
+"""How often it is drawn how long blocks take. A block more or less may hang on it, so the mean
+counts."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,6 +64,8 @@ class SmRun:
     """When each block of the plan ended."""
     per_block: float
     """Cycles per block while every slot was taken; 0: no block followed another."""
+    way: float
+    """Cycles for which the SM's way to the L2 was busy."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -164,7 +166,7 @@ def _last_sm(
     firsts = np.sort(beside.clip(max=1)).tolist()
     simulated = last_end(own.tolist(), [1.0], [0] * count, firsts, fastest)
     begins = begun(work, sms)
-    slow = scattered(slowness(sms, _served(machine, run), machine))
+    slow = scattered(slowness(sms, _how_served(machine, run), machine))
     end = np.mean([last_end(blocks.tolist(), slow, at, firsts, fastest) for at in begins])
     return float(active * max(late * blocks.mean() / own.mean(), end / simulated))
 
@@ -186,13 +188,12 @@ def _uneven(
         return active  # what the L2 does for all SMs ends when it has done it
     wave = work.resident * run.per_block or float(np.sort(run.ends)[work.resident - 1])
     ends = np.sort(run.ends)[: max(work.resident, len(run.ends) - work.resident + 1)].tolist()
-    served = _served(machine, run)
-    left = 1 - _from_dram(machine, run)
+    served, left = _how_served(machine, run), 1 - _from_dram(machine, run)
     # Which blocks end close together is chance: the waves before the last one say so, too.
     known = range(len(ends), work.resident - 1, -work.resident)
     given = [
-        shares(ends[:count], work.resident, wave, work.blocks, sms, served * each, machine)
-        for each in _DIFFER
+        shares(ends[:count], work.resident, wave, work.blocks, sms, served, machine, drawn)
+        for drawn in range(_DRAWS)
         for count in known
     ]
     rare = int(_RARE * sms)
@@ -223,6 +224,12 @@ def _served(machine: Mapping[str, float], run: SmRun) -> float:
     """Return the share of the time in which the L2 serves the SM."""
     busy = 32.0 * run.counts["l2_sectors"] / machine["l2_rate"] + run.counts["l2_more"]
     return min(1.0, busy / run.cycles)
+
+
+def _how_served(machine: Mapping[str, float], run: SmRun) -> Served:
+    """Return how the simulated SM is served: by the L2, and by its way there or DRAM."""
+    way = min(1.0, run.way / run.cycles)
+    return Served(_served(machine, run), max(way, _from_dram(machine, run)))
 
 
 def _from_dram(machine: Mapping[str, float], run: SmRun) -> float:
@@ -363,4 +370,4 @@ def run_sm(
     ends = state["end"][0, : len(plan)].copy()
     time, done = (state["last_begun"][0] - state["full"][0]).tolist()
     per_block = time * counts["instructions"] / len(plan) / done if done > 0 else 0.0
-    return SmRun(int(cycles), stalls, counts, ends, per_block)
+    return SmRun(int(cycles), stalls, counts, ends, per_block, float(state["way"][0]))

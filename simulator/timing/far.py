@@ -12,6 +12,7 @@ from simulator.timing.kept import (
     MIX,
     count_sectors,
     far_away,
+    is_across,
     known,
     spread_over,
     touch,
@@ -155,6 +156,8 @@ def _ask(
     """
     begin = max(float(max(now, sent)), state.free[place])
     state.free[place] = begin + cycles
+    if place == OF_STORES:
+        state.way += cycles
     # TMA asks ahead, for when it comes to a copy: who asks after that is at no earlier time.
     at = max(float(now), state.load_at[place])
     past = min((at - state.load_at[place]) / machine[_MEMORY], 1.0)
@@ -166,6 +169,13 @@ def _ask(
         load = min(load, machine[_WRITTEN_LOAD])
         wait += machine[_WAIT_WRITTEN] * load / (1 - load)
     return float(max(begin, now + wait) + cycles)
+
+
+@jit()
+def _hold(state: Any, cycles: float, now: int) -> None:
+    """Keep the way on which stores go busy for some cycles."""
+    state.free[OF_STORES] = max(state.free[OF_STORES], float(now)) + cycles
+    state.way += cycles
 
 
 @jit()
@@ -196,11 +206,11 @@ def from_l2(
         sent = int(_depart(state, asked, now) - asked)
     there = _ask(state, machine, OF_L2, cycles, machine[_L2_WAIT], now, sent) + machine[_L2]
     # So does what comes from the other part of the L2 (gpu_check/data/h100_turnover.csv).
-    state.free[OF_STORES] = max(state.free[OF_STORES], float(now)) + asked
+    _hold(state, asked, now)
     state.moved += sectors
     has = known(state, machine, line, mask, share)
-    if few and has != HERE and _is_across(state, sectors, machine[_CROSSED], line):
-        state.free[OF_STORES] += 32 * sectors / machine[_STORE_RATE]
+    if few and has != HERE and is_across(state, sectors, machine[_CROSSED], line):
+        _hold(state, 32 * sectors / machine[_STORE_RATE], now)
         there += machine[_FAR]
     away = far_away(state, machine, sectors, share, line, mask, has)
     if away:
@@ -214,18 +224,6 @@ def from_l2(
         there = max(there, far + machine[_DRAM])
     state.loaded = max(state.loaded, int(there))
     return int(there)
-
-
-@jit()
-def _is_across(state: Any, sectors: int, share: float, line: int) -> bool:
-    """Say whether a line comes from the L2's other part, if a share of all do."""
-    if line >= 0:  # which ones do is drawn: in turn, it would be those of the same instruction
-        drawn = (line & BITS) * MIX >> 4 & BITS
-        return bool(((drawn ^ drawn >> 15) * MIX >> 12 & 1023) < 1024 * share)
-    state.cross_rest += sectors * share
-    is_across = bool(state.cross_rest >= sectors)
-    state.cross_rest -= sectors * is_across
-    return is_across
 
 
 @jit()
@@ -280,7 +278,7 @@ def _store(state: Any, machine: Any, line: int, mask: int, filled: int, now: int
 def _goes_in_part(state: Any, machine: Any, sectors: int, now: int) -> None:
     """Take the time of a sector more for so many of a line that are not whole."""
     more = _store_cycles(machine, sectors + 1, False) - _store_cycles(machine, sectors, False)
-    state.free[OF_STORES] = max(state.free[OF_STORES], float(now)) + more
+    _hold(state, more, now)
     _depart(state, more, now)
 
 

@@ -1,9 +1,11 @@
 """How many blocks each SM gets of a grid of like blocks, and which SM ends last.
 
 An SM gets its next block when one of its own has ended. SMs differ in how fast the L2 serves them,
-and do not begin in the same cycle. Where the blocks of an SM end nearly together, those that are
-left go to the SMs that are first, several to each; others get no more. Of ten blocks per SM, of
-which it holds eight, some get sixteen and others eight (gpu_check/data/h100_tails.csv, loads).
+and do not begin in the same cycle. Some share their way to the L2 with fewer others: where that way
+or DRAM is what a grid waits for, they get more (gpu_check/data/h100_ways.csv). Where the blocks of
+an SM end nearly together, those that are left go to the SMs that are first, several to each; others
+get no more. Of ten blocks per SM, of which it holds eight, some get sixteen and others eight
+(gpu_check/data/h100_tails.csv, loads).
 """
 
 from __future__ import annotations
@@ -17,12 +19,24 @@ import numpy as np
 
 from simulator.jit import jit
 
-__all__ = ["Share", "scattered", "shares", "slowness"]
+__all__ = ["Served", "Share", "scattered", "shares", "slowness"]
 
 _GOLDEN = 0.6180339887498949
 """Its multiples lie evenly between whole numbers."""
 _MOST = 1 << 16
 """Blocks that are given one by one: of more, the last ones are a small part."""
+_DRAWN = 64
+"""Blocks of an SM for which it is drawn how long they take: then the draws come again."""
+
+
+@dataclass(frozen=True)
+class Served:
+    """How an SM is served, by the one that was simulated: shares of the time."""
+
+    by_l2: float
+    """In which the L2 serves it: by so much SMs differ, and what their blocks take."""
+    by_way: float
+    """In which the way to the L2 is busy, or DRAM serves it: the larger of both."""
 
 
 @dataclass(frozen=True)
@@ -36,14 +50,23 @@ class Share:
     """Cycles by which it begins after the mean SM."""
 
 
-def slowness(sms: int, served: float, machine: Mapping[str, float]) -> list[float]:
-    """Return the time of each SM beside the mean one's, the fastest first; `served` as in `shares`.
+def slowness(sms: int, served: Served, machine: Mapping[str, float]) -> list[float]:
+    """Return the time of each SM beside the mean one's, the fastest first.
 
-    >>> slowness(2, 0.5, {"fastest_sm": 0.9, "slowest_sm": 1.1})
+    >>> like = {"sm_least": 0.9, "sm_most": 1.1, "few_sms": 0.5, "few_time": 0.75, "way_from": 0.8}
+    >>> slowness(2, Served(0.5, 0.5), like)
     [0.975, 1.025]
+    >>> [round(each, 3) for each in slowness(2, Served(0.0, 1.0), like)]
+    [0.75, 1.5]
     """
-    least, most = machine["fastest_sm"], machine["slowest_sm"]
-    return [1 + served * (most - least) * ((sm + 0.5) / sms - 0.5) for sm in range(sms)]
+    least, most = machine["sm_least"], machine["sm_most"]
+    part, time = machine["few_sms"], machine["few_time"]
+    others = (1 - part) / (1 - part / time)  # the mean of all rates is that of the mean SM
+    few, above = round(part * sms), machine["way_from"]
+    shows = min(max((served.by_way - above) / (1 - above), 0.0), 1.0)
+    of_l2 = [1 + served.by_l2 * (most - least) * ((sm + 0.5) / sms - 0.5) for sm in range(sms)]
+    of_way = [1 + shows * ((time if sm < few else others) - 1) for sm in range(sms)]
+    return sorted(a * b for a, b in zip(scattered(of_l2), of_way, strict=True))
 
 
 def scattered(each: Sequence[float]) -> list[float]:
@@ -60,8 +83,8 @@ def scattered(each: Sequence[float]) -> list[float]:
 
 
 def shares(
-    ends: Sequence[float], resident: int, wave: float, blocks: int, sms: int, served: float,
-    machine: Mapping[str, float],
+    ends: Sequence[float], resident: int, wave: float, blocks: int, sms: int, served: Served,
+    machine: Mapping[str, float], drawn: int = 0,
 ) -> list[Share]:  # fmt: skip
     """Return what SMs get, where one of them was simulated.
 
@@ -75,18 +98,22 @@ def shares(
     blocks, sms
         Of the grid, and of the chip.
     served
-        The share of the time in which the L2 serves that SM: by so much SMs differ.
+        How that SM is served.
     machine
         The machine's numbers.
+    drawn
+        Which of the draws says how long each block takes, beside others in its place.
 
     Examples
     --------
     Blocks that end together go to the first SMs, those that end one by one to all:
 
-    >>> like = {"fastest_sm": 0.9, "slowest_sm": 1.1, "first_begins": 0.0}
-    >>> [each.blocks for each in shares([1e4] * 4, 4, 1e4, 20, 4, 1.0, like)]
+    >>> like = {"sm_least": 0.9, "sm_most": 1.1, "few_sms": 0.0, "few_time": 1.0, "way_from": 0.8,
+    ...         "first_begins": 0.0, "block_differs": 0.01}
+    >>> one = Served(1.0, 0.0)
+    >>> [each.blocks for each in shares([1e4] * 4, 4, 1e4, 20, 4, one, like)]
     [8, 4, 4, 4]
-    >>> [each.blocks for each in shares([1e4, 2e4, 3e4, 4e4], 4, 4e4, 20, 4, 1.0, like)]
+    >>> [each.blocks for each in shares([1e4, 2e4, 3e4, 4e4], 4, 4e4, 20, 4, one, like)]
     [5, 5, 5, 5]
     """
     slow = slowness(sms, served, machine)
@@ -95,21 +122,25 @@ def shares(
         count = [blocks // sms + (sm < blocks % sms) for sm in range(sms)]
     else:
         of = [np.array(each, np.float64) for each in (ends, late, slow)]
-        count = _given_out(*of, resident, float(wave), blocks - resident * sms).tolist()
+        differ = machine["block_differs"] * served.by_l2 * wave
+        shifts = differ * np.random.default_rng(drawn).standard_normal((sms, _DRAWN))
+        count = _given_out(*of, shifts, resident, float(wave), blocks - resident * sms).tolist()
     return [Share(*each) for each in zip(count, slow, late, strict=True)]
 
 
 @jit()
-def _given_out(ends: Any, late: Any, slow: Any, resident: int, wave: float, left: int) -> Any:
+def _given_out(
+    ends: Any, late: Any, slow: Any, shifts: Any, resident: int, wave: float, left: int
+) -> Any:
     """Return the blocks of each SM when those that are left were given to whom one ends first."""
     count = np.full(len(slow), resident)
-    following = [(late[sm] + slow[sm] * ends[0], sm) for sm in range(len(slow))]
+    following = [(late[sm] + slow[sm] * ends[0] + shifts[sm, 0], sm) for sm in range(len(slow))]
     heapify(following)
     for _ in range(left):
-        sm = following[0][1]
+        now, sm = following[0]
         place = count[sm] + 1 - resident
         waves = max(0, (place - len(ends)) // resident + 1)
-        end = ends[place - waves * resident] + waves * wave
+        end = late[sm] + slow[sm] * (ends[place - waves * resident] + waves * wave)
         count[sm] += 1
-        heapreplace(following, (late[sm] + slow[sm] * end, sm))
+        heapreplace(following, (max(now, end + shifts[sm, place % shifts.shape[1]]), sm))
     return count

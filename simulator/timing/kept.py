@@ -23,6 +23,7 @@ __all__ = [
     "NEW",
     "count_sectors",
     "far_away",
+    "is_across",
     "is_lost",
     "known",
     "spread_over",
@@ -158,3 +159,15 @@ def spread_over(state: Any, sectors: int, share: float) -> int:
     state.dram_rest -= lines
     state.counts[7] += lines * unit
     return lines * unit
+
+
+@jit()
+def is_across(state: Any, sectors: int, share: float, line: int) -> bool:
+    """Say whether a line comes from the L2's other part, if a share of all do."""
+    if line >= 0:  # which ones do is drawn: in turn, it would be those of the same instruction
+        drawn = (line & BITS) * MIX >> 4 & BITS
+        return bool(((drawn ^ drawn >> 15) * MIX >> 12 & 1023) < 1024 * share)
+    state.cross_rest += sectors * share
+    is_across = bool(state.cross_rest >= sectors)
+    state.cross_rest -= sectors * is_across
+    return is_across

@@ -24,7 +24,7 @@ _L2 = NUMBERS.index("l2_latency")
 _READ, _DRAM_SHARE = NUMBERS.index("read_latency"), NUMBERS.index("dram_share")
 _ASYNC = NUMBERS.index("neighbour_async")
 _OWN_RATE, _HOT_RATE = NUMBERS.index("l2_own"), NUMBERS.index("hot_rate")
-_SERVED = NUMBERS.index("shared_warp")
+_SERVED, _COPY_WAY = NUMBERS.index("shared_warp"), NUMBERS.index("copy_way")
 _LOCAL_LATENCY = NUMBERS.index("local_latency")
 
 _TAG_BANKS = 4
@@ -149,6 +149,7 @@ def ask(
                 # sectors that do so are sent twice (gpu_check/data/h100_shared_tiles.csv).
                 own = own_sectors(trace, state, at)
                 again = sent - own
+                state.way += asked * machine[_REQUEST] + max(again, 0) * machine[_COPY_WAY]
                 if asked > lines:
                     parted = 1.0 if again > 0 else min((asked - lines) / lines, 1.0)
             else:

@@ -336,6 +336,7 @@ STATE = np.dtype(
         ("loaded", np.int64),  # when the last load that was sent is there
         # Until when it is busy, by place: the L2, the way of stores there, DRAM, atomics.
         ("free", np.float64, (PLACES,)),
+        ("way", np.float64),  # cycles of the SM's way to the L2, for stores, atomics and copies
         # What each was asked for lately, in cycles, and when.
         ("load", np.float64, (PLACES,)), ("load_at", np.float64, (PLACES,)),
         # Machine code: by cache (of each sub-partition, of the SM), how many lines were fetched,

@@ -12,7 +12,7 @@ from gpu_check.recordings import packaged_table
 from gpu_check.timing.turnover import turnover_source
 from simulator import Chip, replay_compiled
 from simulator.timing.estimate import estimate
-from simulator.timing.giving import shares
+from simulator.timing.giving import Served, shares, slowness
 from simulator.timing.machine import machine_of
 from simulator.timing.rates import table
 from simulator.timing.residency import residency, shared_residency
@@ -78,12 +78,29 @@ def test_the_last_sm_ends_as_much_later_as_was_measured() -> None:
         and row["kernel"] in ("loads", "copies")
     ]  # fmt: skip
     assert machine["slowest_sm"] == pytest.approx(1 + fmean(one), abs=0.001)
-    first = [
-        float(row["active_least"]) / float(row["active"]) for row in alone
-        if row["blocks"] == row["resident"] and row["mebibytes"] == "16"
-        and row["kernel"] in ("loads", "copies")
-    ]  # fmt: skip
-    assert machine["fastest_sm"] == pytest.approx(fmean(first), abs=0.001)
+
+
+def test_sms_that_share_their_way_to_the_l2_with_fewer_are_as_fast_as_was_measured() -> None:
+    machine = machine_of(H100)
+    assert machine is not None
+    rows = [row for row in packaged_table("h100_ways") if int(row["warps"]) == 24]
+    loads = ("loads", "loads apart", "loads of lines", "copies whole")
+    read = [row for row in rows if row["what"] in loads]
+    sent = [row for row in rows if str(row["what"]).startswith("stores") or row["what"] == "adds"]
+    assert (len(read), len(sent)) == (4, 4)
+    for row in rows:
+        assert machine["few_sms"] == pytest.approx(int(row["sms"]) / 132, abs=1e-3)
+    for name, of, column in (("sm_least", read, "least"), ("sm_most", read, "most"),
+                             ("few_time", sent, "few")):  # fmt: skip
+        assert machine[name] == pytest.approx(fmean(float(row[column]) for row in of), abs=2e-3)
+    slow = slowness(132, Served(0.0, 1.0), machine)
+    many = fmean(float(row["many"]) for row in sent)
+    assert (slow[0], slow[-1]) == (machine["few_time"], pytest.approx(many, abs=0.01))
+    # Loads alone do not show it: their lines are looked up in the L2.
+    assert all(abs(float(row["few"]) - 1) < 0.02 for row in read)
+    moved = next(row for row in rows if row["what"] == "copies moved")
+    asked, again = 8 * machine["request"], 16 * machine["copy_way"]  # of each of four copies
+    assert asked + again == pytest.approx(float(moved["cycles"]) / 4, rel=0.01)
 
 
 @pytest.mark.parametrize(
@@ -101,11 +118,10 @@ def test_sms_get_as_many_blocks_as_they_got(
     assert machine is not None
     given = {"kernel": kernel, "cluster": "1", "mebibytes": "16", "resident": "8", "turns": turns}
     row = next(each for each in ROWS if each.items() >= (given | {"blocks": blocks}).items())
-    life = float(row["life"])
+    life, one = float(row["life"]), Served(served, 0.0)
     ends = [life + apart * place for place in range(8)]
     found = [
-        each.blocks
-        for each in shares(ends, 8, life + apart, 132 * int(blocks), 132, served, machine)
+        each.blocks for each in shares(ends, 8, life + apart, 132 * int(blocks), 132, one, machine)
     ]
     assert sum(found) == 132 * int(blocks)
     assert max(found) == int(row["most"])

@@ -1,0 +1,80 @@
+"""Which SM gets which blocks of a grid: by how fast its way to the L2 is, and how blocks end."""
+
+from statistics import fmean
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gpu_check.recordings import packaged_table
+from simulator.law.chips import Chip
+from simulator.timing.estimate import run_sm
+from simulator.timing.giving import Served, shares, slowness
+from simulator.timing.machine import machine_of
+from simulator.timing.shares import held_of, numbers_of
+from tests.unit.timing.works import Line, work
+
+H100 = Chip.of("H100")
+MACHINE = machine_of(H100) or {}
+BLOCKS = {str(row["case"]): row for row in packaged_table("h100_timed_sm_blocks")}
+ENDS: dict[str, list[float]] = {}
+for row in packaged_table("h100_block_ends"):
+    ENDS.setdefault(str(row["case"]), []).append(float(row["ends"]))
+
+
+@given(
+    by_l2=st.floats(0, 1), by_way=st.floats(0, 1), sms=st.integers(1, 132),
+    blocks=st.integers(1, 4000), resident=st.integers(1, 8), drawn=st.integers(0, 3),
+)  # fmt: skip
+def test_all_blocks_are_given_out_and_no_sm_gets_fewer_than_it_holds(
+    by_l2: float, by_way: float, sms: int, blocks: int, resident: int, drawn: int
+) -> None:
+    ends = [1000.0 + 40 * place for place in range(resident)]
+    found = shares(ends, resident, 1200.0, blocks, sms, Served(by_l2, by_way), MACHINE, drawn)
+    assert sum(each.blocks for each in found) == blocks
+    if blocks > resident * sms:
+        assert min(each.blocks for each in found) >= resident
+
+
+@given(by_l2=st.floats(0, 1), by_way=st.floats(0, 1))
+def test_the_mean_of_all_rates_is_that_of_the_mean_sm(by_l2: float, by_way: float) -> None:
+    slow = slowness(132, Served(by_l2, by_way), MACHINE)
+    assert slow == sorted(slow)
+    assert fmean(1 / each for each in slow) == pytest.approx(1, abs=0.02)
+
+
+@pytest.mark.parametrize(
+    ("case", "blocks", "by_l2", "by_way"),
+    [
+        ("strided tf32 padded", 1024, 0.7, 1.0), ("gathered experts padded", 1024, 0.9, 1.0),
+        ("gathered experts plain", 1024, 0.1, 0.2), ("by tokens plain", 1024, 0.1, 0.2),
+        ("petrov padded", 1056, 0.2, 0.1), ("contrasted plain", 1056, 0.1, 0.1),
+    ],
+)  # fmt: skip
+def test_sms_get_about_as_many_blocks_as_they_got(
+    case: str, blocks: int, by_l2: float, by_way: float
+) -> None:
+    """By when blocks ended on an H100: some SMs get half as many again where their way is slow."""
+    ends = sorted(ENDS[case])
+    of = (ends, len(ends), max(ends), blocks, 132, Served(by_l2, by_way), MACHINE)
+    most = fmean(max(each.blocks for each in shares(*of, drawn)) for drawn in range(3))
+    fewest = fmean(min(each.blocks for each in shares(*of, drawn)) for drawn in range(3))
+    assert most == pytest.approx(float(BLOCKS[case]["most"]), abs=2.0)
+    assert fewest == pytest.approx(float(BLOCKS[case]["fewest"]), abs=1.0)
+
+
+@pytest.mark.parametrize(
+    ("line", "cycles"),
+    [
+        (Line("STG.E", "[R2.64],R4", lines=1), MACHINE["store_line"]),
+        (Line("LDG.E", "R4,[R2.64]", write=1, lines=1), MACHINE["store_asked"]),
+    ],
+)
+def test_stores_keep_the_way_busy_for_longer_than_what_loads_ask_for(
+    line: Line, cycles: float
+) -> None:
+    made = work([line] * 40, warps=8, blocks=132 * 8)
+    numbers = numbers_of(made, MACHINE, held_of(made, H100, MACHINE), 132)
+    run = run_sm(made, H100, numbers, np.zeros(1, np.int64))
+    assert run.way / (40 * 8) == pytest.approx(cycles, rel=0.15)
