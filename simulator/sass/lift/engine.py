@@ -26,7 +26,7 @@ def _new_machine(effort: int) -> Any:
     llvm.initialize_native_asmprinter()
     return llvm.Target.from_default_triple().create_target_machine(
         cpu=llvm.get_host_cpu_name(),
-        features=llvm.get_host_cpu_features().flatten(),
+        features=kept.features(),
         opt=effort,
         jit=True,
         reloc="default",
