@@ -14,7 +14,7 @@ from simulator.law.chips import Chip
 from simulator.timing.atomics import reduced_cycles
 from simulator.timing.code import ATOMICS, code_arrays
 from simulator.timing.far import FILLED
-from simulator.timing.giving import Served, Share, scattered, shares, slowness
+from simulator.timing.giving import Share, SmServed, scattered, shares, slowness
 from simulator.timing.local_memory import parted
 from simulator.timing.machine import NUMBERS, l1_bytes
 from simulator.timing.rates import rates_of
@@ -226,10 +226,10 @@ def _served(machine: Mapping[str, float], run: SmRun) -> float:
     return min(1.0, busy / run.cycles)
 
 
-def _how_served(machine: Mapping[str, float], run: SmRun) -> Served:
+def _how_served(machine: Mapping[str, float], run: SmRun) -> SmServed:
     """Return how the simulated SM is served: by the L2, and by its way there or DRAM."""
     way = min(1.0, run.way / run.cycles)
-    return Served(_served(machine, run), max(way, _from_dram(machine, run)))
+    return SmServed(_served(machine, run), max(way, _from_dram(machine, run)))
 
 
 def _from_dram(machine: Mapping[str, float], run: SmRun) -> float:

@@ -19,7 +19,7 @@ import numpy as np
 
 from simulator.jit import jit
 
-__all__ = ["Served", "Share", "scattered", "shares", "slowness"]
+__all__ = ["Share", "SmServed", "scattered", "shares", "slowness"]
 
 _GOLDEN = 0.6180339887498949
 """Its multiples lie evenly between whole numbers."""
@@ -30,7 +30,7 @@ _DRAWN = 64
 
 
 @dataclass(frozen=True)
-class Served:
+class SmServed:
     """How an SM is served, by the one that was simulated: shares of the time."""
 
     by_l2: float
@@ -50,13 +50,13 @@ class Share:
     """Cycles by which it begins after the mean SM."""
 
 
-def slowness(sms: int, served: Served, machine: Mapping[str, float]) -> list[float]:
+def slowness(sms: int, served: SmServed, machine: Mapping[str, float]) -> list[float]:
     """Return the time of each SM beside the mean one's, the fastest first.
 
     >>> like = {"sm_least": 0.9, "sm_most": 1.1, "few_sms": 0.5, "few_time": 0.75, "way_from": 0.8}
-    >>> slowness(2, Served(0.5, 0.5), like)
+    >>> slowness(2, SmServed(0.5, 0.5), like)
     [0.975, 1.025]
-    >>> [round(each, 3) for each in slowness(2, Served(0.0, 1.0), like)]
+    >>> [round(each, 3) for each in slowness(2, SmServed(0.0, 1.0), like)]
     [0.75, 1.5]
     """
     least, most = machine["sm_least"], machine["sm_most"]
@@ -83,7 +83,7 @@ def scattered(each: Sequence[float]) -> list[float]:
 
 
 def shares(
-    ends: Sequence[float], resident: int, wave: float, blocks: int, sms: int, served: Served,
+    ends: Sequence[float], resident: int, wave: float, blocks: int, sms: int, served: SmServed,
     machine: Mapping[str, float], drawn: int = 0,
 ) -> list[Share]:  # fmt: skip
     """Return what SMs get, where one of them was simulated.
@@ -110,7 +110,7 @@ def shares(
 
     >>> like = {"sm_least": 0.9, "sm_most": 1.1, "few_sms": 0.0, "few_time": 1.0, "way_from": 0.8,
     ...         "first_begins": 0.0, "block_differs": 0.01}
-    >>> one = Served(1.0, 0.0)
+    >>> one = SmServed(1.0, 0.0)
     >>> [each.blocks for each in shares([1e4] * 4, 4, 1e4, 20, 4, one, like)]
     [8, 4, 4, 4]
     >>> [each.blocks for each in shares([1e4, 2e4, 3e4, 4e4], 4, 4e4, 20, 4, one, like)]

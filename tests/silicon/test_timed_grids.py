@@ -12,7 +12,7 @@ from gpu_check.recordings import packaged_table
 from gpu_check.timing.turnover import turnover_source
 from simulator import Chip, replay_compiled
 from simulator.timing.estimate import estimate
-from simulator.timing.giving import Served, shares, slowness
+from simulator.timing.giving import SmServed, shares, slowness
 from simulator.timing.machine import machine_of
 from simulator.timing.rates import table
 from simulator.timing.residency import residency, shared_residency
@@ -93,7 +93,7 @@ def test_sms_that_share_their_way_to_the_l2_with_fewer_are_as_fast_as_was_measur
     for name, of, column in (("sm_least", read, "least"), ("sm_most", read, "most"),
                              ("few_time", sent, "few")):  # fmt: skip
         assert machine[name] == pytest.approx(fmean(float(row[column]) for row in of), abs=2e-3)
-    slow = slowness(132, Served(0.0, 1.0), machine)
+    slow = slowness(132, SmServed(0.0, 1.0), machine)
     many = fmean(float(row["many"]) for row in sent)
     assert (slow[0], slow[-1]) == (machine["few_time"], pytest.approx(many, abs=0.01))
     # Loads alone do not show it: their lines are looked up in the L2.
@@ -118,7 +118,7 @@ def test_sms_get_as_many_blocks_as_they_got(
     assert machine is not None
     given = {"kernel": kernel, "cluster": "1", "mebibytes": "16", "resident": "8", "turns": turns}
     row = next(each for each in ROWS if each.items() >= (given | {"blocks": blocks}).items())
-    life, one = float(row["life"]), Served(served, 0.0)
+    life, one = float(row["life"]), SmServed(served, 0.0)
     ends = [life + apart * place for place in range(8)]
     found = [
         each.blocks for each in shares(ends, 8, life + apart, 132 * int(blocks), 132, one, machine)

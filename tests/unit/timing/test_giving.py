@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from gpu_check.recordings import packaged_table
 from simulator.law.chips import Chip
 from simulator.timing.estimate import run_sm
-from simulator.timing.giving import Served, shares, slowness
+from simulator.timing.giving import SmServed, shares, slowness
 from simulator.timing.machine import machine_of
 from simulator.timing.shares import held_of, numbers_of
 from tests.unit.timing.works import Line, work
@@ -31,7 +31,7 @@ def test_all_blocks_are_given_out_and_no_sm_gets_fewer_than_it_holds(
     by_l2: float, by_way: float, sms: int, blocks: int, resident: int, drawn: int
 ) -> None:
     ends = [1000.0 + 40 * place for place in range(resident)]
-    found = shares(ends, resident, 1200.0, blocks, sms, Served(by_l2, by_way), MACHINE, drawn)
+    found = shares(ends, resident, 1200.0, blocks, sms, SmServed(by_l2, by_way), MACHINE, drawn)
     assert sum(each.blocks for each in found) == blocks
     if blocks > resident * sms:
         assert min(each.blocks for each in found) >= resident
@@ -39,7 +39,7 @@ def test_all_blocks_are_given_out_and_no_sm_gets_fewer_than_it_holds(
 
 @given(by_l2=st.floats(0, 1), by_way=st.floats(0, 1))
 def test_the_mean_of_all_rates_is_that_of_the_mean_sm(by_l2: float, by_way: float) -> None:
-    slow = slowness(132, Served(by_l2, by_way), MACHINE)
+    slow = slowness(132, SmServed(by_l2, by_way), MACHINE)
     assert slow == sorted(slow)
     assert fmean(1 / each for each in slow) == pytest.approx(1, abs=0.02)
 
@@ -57,7 +57,7 @@ def test_sms_get_about_as_many_blocks_as_they_got(
 ) -> None:
     """By when blocks ended on an H100: some SMs get half as many again where their way is slow."""
     ends = sorted(ENDS[case])
-    of = (ends, len(ends), max(ends), blocks, 132, Served(by_l2, by_way), MACHINE)
+    of = (ends, len(ends), max(ends), blocks, 132, SmServed(by_l2, by_way), MACHINE)
     most = fmean(max(each.blocks for each in shares(*of, drawn)) for drawn in range(3))
     fewest = fmean(min(each.blocks for each in shares(*of, drawn)) for drawn in range(3))
     assert most == pytest.approx(float(BLOCKS[case]["most"]), abs=2.0)
