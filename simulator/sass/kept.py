@@ -23,7 +23,7 @@ from pathlib import Path
 import llvmlite
 from llvmlite import binding as llvm
 
-__all__ = ["MOST_BYTES", "MOST_FILES", "features", "find", "keep", "key"]
+__all__ = ["MOST_BYTES", "MOST_FILES", "find", "keep", "key"]
 
 MOST_BYTES = 256 << 20
 """Bytes of the folder, above which the files that were not read for longest go."""
@@ -137,22 +137,12 @@ def _is_own(about: os.stat_result, kind) -> bool:  # type: ignore[no-untyped-def
 
 
 @cache
-def features() -> str:
-    """Return what this processor can do, as LLVM names it, without AVX-512 DQ.
-
-    With that, LLVM 22 takes negative products for positive ones where doubles are rounded down or
-    up to the least one above zero, and below (seen on an Emerald Rapids).
-    """
-    found: str = llvm.get_host_cpu_features().flatten()
-    return found.replace("+avx512dq", "-avx512dq")
-
-
-@cache
 def _maker() -> tuple[str, ...]:
     """Name what makes machine code: the package, LLVM, the processor."""
+    features = llvm.get_host_cpu_features().flatten()
     version = ".".join(map(str, llvm.llvm_version_info))
     triple = llvm.get_process_triple()
-    return _sources(), version, llvmlite.__version__, triple, llvm.get_host_cpu_name(), features()
+    return _sources(), version, llvmlite.__version__, triple, llvm.get_host_cpu_name(), features
 
 
 def _sources() -> str:
