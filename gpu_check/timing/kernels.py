@@ -26,7 +26,7 @@ from gpu_check.timing.stalls import METRICS, number
 from simulator.sass.arguments import argument
 from simulator.sass.run.map_argument import TensorMap
 
-__all__ = ["measure_kernels", "on_device", "read_cases"]
+__all__ = ["measure_kernels", "on_device", "read_cases", "second_launches"]
 
 _TIMES = ["sm__cycles_elapsed.max", "gpu__time_duration.sum"]
 _PROCESSES = 3
@@ -51,20 +51,33 @@ def measure_kernels(path: str | Path, device: int = 0) -> list[dict[str, Any]]:
         return _measured(path, device, folder)
 
 
-def _measured(path: str | Path, device: int, folder: str) -> list[dict[str, Any]]:
+def second_launches(
+    path: str | Path, metrics: list[str], device: int, folder: str
+) -> list[dict[str, str]]:
+    """Return what the profiler says of each case's second launch, in order.
+
+    `folder`: where arrays are kept from one process to the next.
+
+    Raises CountersError as `count_on_gpu` does.
+    """
     cases = read_cases(path)
     command = [
         sys.executable, "-m", "gpu_check.timing.kernels", "--launch", str(path), str(device),
         folder,
     ]  # fmt: skip
+    rows = run_ncu(command, metrics, "regex:.")[1::2]
+    if len(rows) != len(cases):
+        raise CountersError(
+            f"ncu saw {len(rows)} second launches of {len(cases)} kernels (next: try again)"
+        )
+    return rows
+
+
+def _measured(path: str | Path, device: int, folder: str) -> list[dict[str, Any]]:
+    cases = read_cases(path)
 
     def watched(metrics: list[str]) -> list[dict[str, str]]:
-        rows = run_ncu(command, metrics, "regex:.")[1::2]
-        if len(rows) != len(cases):
-            raise CountersError(
-                f"ncu saw {len(rows)} second launches of {len(cases)} kernels (next: try again)"
-            )
-        return rows
+        return second_launches(path, metrics, device, folder)
 
     timed = [[metrics_of(row, _TIMES) for row in watched(_TIMES)] for _ in range(_PROCESSES)]
     found = []

@@ -9,44 +9,41 @@ repeats no launch: the L2 holds what the first launch left there. `dram_read` an
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from gpu_check.counters import metrics_of, run_ncu
-from gpu_check.errors import CountersError
+from gpu_check.counters import metrics_of
 from gpu_check.recordings import write_table
-from gpu_check.timing.kernels import read_cases
+from gpu_check.timing.kernels import read_cases, second_launches
 
-__all__ = ["measure_moved", "second_launches"]
+__all__ = ["counted", "measure_moved", "write_measured"]
 
-_METRICS = [
-    "dram__bytes_read.sum", "dram__bytes_write.sum", "lts__t_sectors_srcunit_ltcfabric.sum",
-    "l1tex__m_xbar2l1tex_read_bytes.sum",
-]  # fmt: skip
+_COLUMNS = {
+    "dram_read": "dram__bytes_read.sum", "dram_write": "dram__bytes_write.sum",
+    "crossed": "lts__t_sectors_srcunit_ltcfabric.sum",
+    "to_sms": "l1tex__m_xbar2l1tex_read_bytes.sum",
+}  # fmt: skip
 _SECTOR = 32
 
 
-def second_launches(
-    path: str | Path, metrics: list[str], device: int = 0
-) -> list[tuple[str, list[int]]]:
-    """Return the name of each case of a file, and the metrics of its second launch, in order.
+def counted(
+    paths: Sequence[str | Path], columns: Mapping[str, str], device: int = 0
+) -> list[dict[str, Any]]:
+    """Return a row per case of some files, with metrics of its second launch by their columns.
 
     Raises CountersError as `count_on_gpu` does.
     """
-    cases = read_cases(path)
-    with TemporaryDirectory() as folder:
-        command = [
-            sys.executable, "-m", "gpu_check.timing.kernels", "--launch", str(path), str(device),
-            folder,
-        ]  # fmt: skip
-        rows = run_ncu(command, metrics, "regex:.")[1::2]
-    if len(rows) != len(cases):
-        raise CountersError(
-            f"ncu saw {len(rows)} second launches of {len(cases)} kernels (next: try again)"
-        )
-    return [(case["name"], metrics_of(row, metrics)) for case, row in zip(cases, rows, strict=True)]
+    found = []
+    metrics = [*columns.values()]
+    for path in paths:
+        with TemporaryDirectory() as folder:
+            rows = second_launches(path, metrics, device, folder)
+        for case, row in zip(read_cases(path), rows, strict=True):
+            values = dict(zip(columns, metrics_of(row, metrics), strict=True))
+            found.append({"set": Path(path).stem, "case": case["name"], **values})
+    return found
 
 
 def measure_moved(paths: Sequence[str | Path], device: int = 0) -> list[dict[str, Any]]:
@@ -54,20 +51,19 @@ def measure_moved(paths: Sequence[str | Path], device: int = 0) -> list[dict[str
 
     Raises CountersError as `count_on_gpu` does.
     """
-    return [
-        {"set": Path(path).stem, "case": name, "dram_read": read, "dram_write": written,
-         "crossed": _SECTOR * crossed, "to_sms": to_sms}
-        for path in paths
-        for name, (read, written, crossed, to_sms) in second_launches(path, _METRICS, device)
-    ]  # fmt: skip
+    rows = counted(paths, _COLUMNS, device)
+    return [row | {"crossed": _SECTOR * row["crossed"]} for row in rows]
 
 
-def main(paths: Sequence[str], out: str) -> None:
-    """Write the table."""
-    rows = measure_moved(paths)
+def write_measured(
+    measure: Callable[[Sequence[str]], list[dict[str, Any]]], given: Sequence[str]
+) -> None:
+    """Write a table of files: `given` names them, and then the table."""
+    *paths, out = given
+    rows = measure(paths)
     write_table(out, rows)
     print(f"{out}: {len(rows)} rows", flush=True)
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:-1], sys.argv[-1])
+    write_measured(measure_moved, sys.argv[1:])

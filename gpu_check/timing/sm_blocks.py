@@ -12,12 +12,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from gpu_check.recordings import write_table
-from gpu_check.timing.moved import second_launches
+from gpu_check.timing.moved import counted, write_measured
 
 __all__ = ["measure_sm_blocks"]
 
-_METRICS = {
+_COLUMNS = {
     "fewest": "sm__ctas_launched.min", "most": "sm__ctas_launched.max",
     "first": "sm__cycles_active.min", "mean": "sm__cycles_active.avg",
     "last": "sm__cycles_active.max",
@@ -29,19 +28,8 @@ def measure_sm_blocks(paths: Sequence[str | Path], device: int = 0) -> list[dict
 
     Raises CountersError as `count_on_gpu` does.
     """
-    return [
-        {"set": Path(path).stem, "case": name, **dict(zip(_METRICS, found, strict=True))}
-        for path in paths
-        for name, found in second_launches(path, [*_METRICS.values()], device)
-    ]
-
-
-def main(paths: Sequence[str], out: str) -> None:
-    """Write the table."""
-    rows = measure_sm_blocks(paths)
-    write_table(out, rows)
-    print(f"{out}: {len(rows)} rows", flush=True)
+    return counted(paths, _COLUMNS, device)
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:-1], sys.argv[-1])
+    write_measured(measure_sm_blocks, sys.argv[1:])

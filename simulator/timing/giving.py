@@ -12,10 +12,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from heapq import heapify, heapreplace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from simulator.jit import jit
 
@@ -123,9 +125,15 @@ def shares(
     else:
         of = [np.array(each, np.float64) for each in (ends, late, slow)]
         differ = machine["block_differs"] * served.by_l2 * wave
-        shifts = differ * np.random.default_rng(drawn).standard_normal((sms, _DRAWN))
+        shifts = differ * _normals(drawn, sms)
         count = _given_out(*of, shifts, resident, float(wave), blocks - resident * sms).tolist()
     return [Share(*each) for each in zip(count, slow, late, strict=True)]
+
+
+@cache
+def _normals(drawn: int, sms: int) -> NDArray[np.float64]:
+    """Return a draw from a normal distribution, shape (SMs, blocks of an SM)."""
+    return np.random.default_rng(drawn).standard_normal((sms, _DRAWN))
 
 
 @jit()
