@@ -68,7 +68,7 @@ _STORE, _ATOMIC = int(Kind.STORE), int(Kind.ATOMIC)
 @jit()
 def access(
     trace: Any, state: Any, machine: Any, one: Any, at: int, first: int, bypasses: float,
-    share: float, now: int,
+    asks: float, share: float, now: int,
 ) -> int:  # fmt: skip
     """Serve an access to global memory; when its data are there.
 
@@ -87,7 +87,8 @@ def access(
             continue
         if bypasses and kind != _STORE:
             state.counts[3] += sectors
-            done = max(done, _line(state, machine, line, mask, share, bypasses, now))
+            there = _line(state, machine, line, mask, share, bypasses, asks, now)
+            done = max(done, there)
             continue
         sets = state.sets
         index = (line ^ line // sets) % sets
@@ -112,7 +113,8 @@ def access(
         some = count_sectors(missing)
         state.counts[4] += sectors - some
         if some:
-            there = _line(state, machine, line, missing, share, machine[_L2_RATE], now)
+            rate = machine[_L2_RATE]
+            there = _line(state, machine, line, missing, share, rate, asks, now)
             for sector in range(4):
                 if missing >> sector & 1:
                     state.fill[index, way, sector] = there
@@ -228,16 +230,14 @@ def from_l2(
 
 @jit()
 def _line(
-    state: Any, machine: Any, line: int, mask: int, share: float, rate: float, now: int
+    state: Any, machine: Any, line: int, mask: int, share: float, rate: float, asks: float, now: int
 ) -> int:
     """Ask L2 for sectors of a line, as `from_l2`: how long that takes depends on where it lies.
 
     Which line is near, and which far, is drawn (gpu_check/data/h100_spread.csv).
     """
     before = state.counts[7]
-    there = from_l2(
-        state, machine, count_sectors(mask), machine[_REQUEST], share, rate, now, line, mask
-    )
+    there = from_l2(state, machine, count_sectors(mask), asks, share, rate, now, line, mask)
     spread = machine[_DRAM_SPREAD if state.counts[7] > before else _L2_SPREAD]
     drawn = (line & BITS) * MIX >> 8 & BITS
     drawn = (drawn ^ drawn >> 13) * MIX >> 16 & 255
