@@ -18,18 +18,18 @@ from tests.silicon.timed.build import HERE, case
 from tests.silicon.timed.third import floats, zeros
 
 NAME = "seventeenth_b"
-KINDS = {"f16": "fp16", "bf16": "bf16", "f32": "fp32", "f64": "fp64"}
+KINDS = {"f16": "fp16", "bf16": "bf16", "f32": "fp32", "f64": "fp64", "f8e4m3": "fp8e4nv"}
 
 
 def launch(
     name: str, kernel: str, grid: int | list[int], args: list[str], *, warps: int = 4,
-    stages: int = 3, kinds: dict[str, str] | None = None, **constants: Any,
+    stages: int = 3, kinds: dict[str, str] | None = None, pair: str = "", **constants: Any,
 ) -> dict[str, Any]:  # fmt: skip
     """A launch of `file.kernel`; `kinds` are types that the arguments do not say."""
     return {
         "name": name, "kernel": kernel, "grid": [grid] if isinstance(grid, int) else grid,
         "args": args, "warps": warps, "stages": stages, "kinds": kinds or {},
-        "constants": constants,
+        "pair": pair, "constants": constants,
     }  # fmt: skip
 
 
@@ -211,8 +211,8 @@ def maps() -> list[dict[str, Any]]:
     ]  # fmt: skip
 
 
-def _module(name: str) -> Any:
-    spec = spec_from_file_location(f"{NAME}_{name}", HERE / NAME / f"{name}.py")
+def _module(of: str, name: str) -> Any:
+    spec = spec_from_file_location(f"{of}_{name}", HERE / of / f"{name}.py")
     assert spec is not None
     assert spec.loader is not None
     module = module_from_spec(spec)
@@ -245,6 +245,7 @@ def compiled(what: dict[str, Any], function: Any) -> Any:
     """Return what Triton makes of a kernel for a launch."""
     import triton
     from triton.backends.compiler import GPUTarget
+    from triton.experimental.gluon import GluonASTSource
 
     given = iter(what["args"])
     signature, attributes, constants = {}, {}, dict(what["constants"])
@@ -261,21 +262,22 @@ def compiled(what: dict[str, Any], function: Any) -> Any:
     if "KIND" in constants:
         constants["KIND"] = getattr(triton.language, constants["KIND"])
     triton.knobs.compilation.disable_line_info = True  # so that no cubin names our folders
-    source = triton.compiler.ASTSource(function, signature, constants, attributes)
+    kind_of_source = GluonASTSource if function.is_gluon() else triton.compiler.ASTSource
+    source = kind_of_source(function, signature, constants, attributes)
     options = {
         "num_warps": what["warps"], "num_stages": what["stages"], "enable_fp_fusion": True,
     }  # fmt: skip
     return triton.compile(source, target=GPUTarget("cuda", 90, 32), options=options)
 
 
-def written(what: dict[str, Any]) -> dict[str, Any]:
+def written(what: dict[str, Any], of: str = NAME) -> dict[str, Any]:
     """Write a launch's cubin, and return the launch as the device's reader takes it."""
     from simulator.sass.code.cubin import read_cubin
 
     file, kernel = what["kernel"].split(".")
-    found = compiled(what, getattr(_module(file), kernel))
+    found = compiled(what, getattr(_module(of, file), kernel))
     image, about = found.asm["cubin"], found.metadata
-    path = HERE / "cubins" / f"{NAME}_{what['name'].replace(' ', '_')}.cubin"
+    path = HERE / "cubins" / f"{of}_{what['name'].replace(' ', '_')}.cubin"
     path.write_bytes(image)
     blocks = prod(what["grid"])
     args = [passed for text in what["args"] for passed in _passed(text)]
@@ -284,16 +286,20 @@ def written(what: dict[str, Any]) -> dict[str, Any]:
     takes = len(read_cubin(image).kernel(about.name).parameters)
     assert takes == len(args), (what["name"], takes, args)
     return case(
-        what["name"], f"cubins/{path.name}", about.name, what["grid"], [32 * what["warps"]], args,
-        shared=about.shared,
+        what["name"], f"cubins/{path.name}", about.name, what["grid"], [32 * about.num_warps], args,
+        what["pair"], about.shared,
     )  # fmt: skip
 
 
-def main() -> None:
-    sets = {"": [*elements(), *rows(), *products()], "_maps": maps()}
+def write_launches(of: str, sets: dict[str, list[dict[str, Any]]]) -> None:
+    """Write a set's cubins, and its lists of launches by the ends of their names."""
     for end, launches in sets.items():
-        cases = [written(each) for each in launches]
-        (HERE / f"{NAME}{end}.json").write_text(json.dumps(cases, indent=1) + "\n")
+        cases = [written(each, of) for each in launches]
+        (HERE / f"{of}{end}.json").write_text(json.dumps(cases, indent=1) + "\n")
+
+
+def main() -> None:
+    write_launches(NAME, {"": [*elements(), *rows(), *products()], "_maps": maps()})
 
 
 if __name__ == "__main__":
