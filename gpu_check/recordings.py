@@ -257,6 +257,8 @@ PackagedTable = Literal[
     "h100_slots",
     "h100_slowest", "h100_sparse", "h100_spread",
     "h100_starts",
+    "h100_thirtyfourth_a", "h100_thirtyfourth_a_estimates",
+    "h100_thirtyfourth_b", "h100_thirtyfourth_b_estimates",
     "h100_store_halves", "h100_store_parts", "h100_streams",
     "h100_tails", "h100_tile_rows", "h100_timed_eighteenth",
     "h100_timed_eighteenth_estimates", "h100_timed_eighth", "h100_timed_eighth_estimates",

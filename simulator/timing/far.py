@@ -68,7 +68,7 @@ _STORE, _ATOMIC = int(Kind.STORE), int(Kind.ATOMIC)
 @jit()
 def access(
     trace: Any, state: Any, machine: Any, one: Any, at: int, first: int, bypasses: float,
-    asks: float, share: float, now: int,
+    share: float, now: int,
 ) -> int:  # fmt: skip
     """Serve an access to global memory; when its data are there.
 
@@ -87,7 +87,7 @@ def access(
             continue
         if bypasses and kind != _STORE:
             state.counts[3] += sectors
-            there = _line(state, machine, line, mask, share, bypasses, asks, now)
+            there = _line(state, machine, line, mask, share, bypasses, state.line_asks, now)
             done = max(done, there)
             continue
         sets = state.sets
@@ -113,7 +113,7 @@ def access(
         some = count_sectors(missing)
         state.counts[4] += sectors - some
         if some:
-            rate = machine[_L2_RATE]
+            rate, asks = machine[_L2_RATE], machine[_REQUEST]
             there = _line(state, machine, line, missing, share, rate, asks, now)
             for sector in range(4):
                 if missing >> sector & 1:

@@ -125,9 +125,9 @@ def _cross(first: Sent, second: Sent) -> bool:
 def sent_once(work: Work, loads: Iterable[int], sms: int, reach: int, held: int = 0) -> list[Sent]:
     """Return what a block reads by some instructions, by how much of it is sent once to a GPC.
 
-    Of sectors that do not move by constants the blocks tell that one GPC runs at a time, or those
-    of close numbers that ran (`reach`). Up to `held` sectors of those that all blocks read an SM
-    asks for once, for all blocks that it runs at a time.
+    Where sectors do not move by constants, the blocks tell that one GPC runs at a time. If they did
+    not run, those of close numbers do (`reach`). Up to `held` sectors of those that all blocks read
+    an SM asks for once, for all blocks that it runs at a time.
     """
     every = (*work.probes, *work.traces, *work.beside)
     moving, left = _by_rule({trace.block: trace.touched for trace in every}, work.grid, loads)

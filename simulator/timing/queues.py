@@ -168,7 +168,8 @@ def ask(
             bypasses = rate if code[number].bypasses else 0.0
             first = ~first if first < 0 else first + state.apart[warp]
             busy = state.free[OF_L2]
-            there = access(trace, state, machine, code[number], at, first, bypasses, asks, of, now)
+            state.line_asks = asks
+            there = access(trace, state, machine, code[number], at, first, bypasses, of, now)
             base += 1
             if parted > 0:
                 # Each line of shared memory asks anew for a line.

@@ -272,7 +272,7 @@ STATE = np.dtype(
         ("pool_words", np.int64), ("pooled", np.int64), ("last_passed", np.int64),
         # When the next copy of 16 bytes per lane may ask for its lines. Lines that all SMs ask for
         # at the same time: until when the L2 gives each to others, and when such lines first come.
-        ("copy_free", np.float64),
+        ("copy_free", np.float64), ("line_asks", np.float64),
         # What copies have asked for and is on its way: how much of all, and the copies, those first
         # that are there first: when, and how much each asked for; how many were there, and sent.
         ("copies_ask", np.int64), ("copy", *_numbers(MOST_COPIES, 2)),
