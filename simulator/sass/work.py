@@ -12,10 +12,9 @@ from simulator.sass.run.tracing import Tracer, block_trace
 from simulator.sass.second import SecondLaunch
 from simulator.timing.control import control
 from simulator.timing.footprint import probe_blocks
-from simulator.timing.gpcs import of_one_gpc, without_rule
 from simulator.timing.population import FEWEST
 from simulator.timing.unlike import UNLIKE
-from simulator.timing.work import Work, WorkInstruction, writes_global
+from simulator.timing.work import Work, WorkInstruction
 
 if TYPE_CHECKING:
     from simulator.law.chips import Chip
@@ -33,8 +32,6 @@ _RATIOS = (1.0, 1.6180339887498949, 1.32471795724474603, 1.22074408460575947)
 """By the axes of a grid: of x to the power of axes + 1 = x + 1 the solution."""
 _MOST_INSTRUCTIONS = 2_000_000
 """Of warps, in samples: few large blocks are enough."""
-_WITHOUT_RULE = 0.1
-"""Of what blocks read: less of it says little of all."""
 _MOST_OF_ALL = 20_000_000
 """Of warps, in a grid all of whose blocks run: some seconds. Of more, none is looked for."""
 
@@ -62,7 +59,6 @@ def make_work(launch: GridRun, chip: Chip) -> Work:
             raise
         second.give_up(error)
         found, probed = _traced(launch, second, firsts)
-    beside = _beside(launch, second, found + probed, resident, chip)
     longest = []
     if prod(launch.grid) <= resident * (chip.multiprocessors or 1):
         longest = _longest(launch, second, found)
@@ -86,7 +82,6 @@ def make_work(launch: GridRun, chip: Chip) -> Work:
         ),
         traces=tuple(block_trace(block, steps, rows, did) for block, did in found),
         probes=tuple(block_trace(block, steps, rows, did) for block, did in probed),
-        beside=tuple(block_trace(block, steps, rows, did) for block, did in beside),
         longest=tuple(block_trace(block, steps, rows, did) for block, did in longest),
         notes=second.notes,
     )  # fmt: skip
@@ -106,31 +101,6 @@ def _traced(
         ):
             found += second.run(_more_blocks(launch, firsts, fmean(steps)))
     return found, probed
-
-
-def _beside(
-    launch: GridRun, second: SecondLaunch, ran: list[tuple[Dim3, Did]], resident: int, chip: Chip
-) -> list[tuple[Dim3, Did]]:
-    """Return blocks that the SMs of one GPC run at a time, where no rule says what they read."""
-    if prod(launch.cluster) > 1:
-        return []
-    traces = second.traces(ran)
-    reads = [
-        number for number, each in enumerate(launch.program.instructions)
-        if not writes_global(each.opcode)
-    ]  # fmt: skip
-    touched = {trace.block: trace.touched for trace in traces}
-    if without_rule(touched, launch.grid, reads) < _WITHOUT_RULE:
-        return []
-    sms = chip.multiprocessors or 1
-    blocks = of_one_gpc(prod(launch.grid), resident, sms, launch.grid)
-    room = int(_MOST_INSTRUCTIONS / max(fmean([trace.instructions for trace in traces]), 1))
-    if min(len(blocks), room) < FEWEST:
-        return []
-    try:
-        return second.run(blocks[:room])
-    except ExecutionError:  # of blocks that nobody asked for
-        return []
 
 
 def _longest(

@@ -87,8 +87,7 @@ def access(
             continue
         if bypasses and kind != _STORE:
             state.counts[3] += sectors
-            there = _line(state, machine, line, mask, share, bypasses, state.line_asks, now)
-            done = max(done, there)
+            done = max(done, _line(state, machine, line, mask, share, bypasses, now))
             continue
         sets = state.sets
         index = (line ^ line // sets) % sets
@@ -113,8 +112,7 @@ def access(
         some = count_sectors(missing)
         state.counts[4] += sectors - some
         if some:
-            rate, asks = machine[_L2_RATE], machine[_REQUEST]
-            there = _line(state, machine, line, missing, share, rate, asks, now)
+            there = _line(state, machine, line, missing, share, machine[_L2_RATE], now)
             for sector in range(4):
                 if missing >> sector & 1:
                     state.fill[index, way, sector] = there
@@ -230,14 +228,16 @@ def from_l2(
 
 @jit()
 def _line(
-    state: Any, machine: Any, line: int, mask: int, share: float, rate: float, asks: float, now: int
+    state: Any, machine: Any, line: int, mask: int, share: float, rate: float, now: int
 ) -> int:
     """Ask L2 for sectors of a line, as `from_l2`: how long that takes depends on where it lies.
 
     Which line is near, and which far, is drawn (gpu_check/data/h100_spread.csv).
     """
     before = state.counts[7]
-    there = from_l2(state, machine, count_sectors(mask), asks, share, rate, now, line, mask)
+    there = from_l2(
+        state, machine, count_sectors(mask), machine[_REQUEST], share, rate, now, line, mask
+    )
     spread = machine[_DRAM_SPREAD if state.counts[7] > before else _L2_SPREAD]
     drawn = (line & BITS) * MIX >> 8 & BITS
     drawn = (drawn ^ drawn >> 13) * MIX >> 16 & 255

@@ -21,7 +21,6 @@ __all__ = [
     "UNITS",
     "Dim3",
     "Parts",
-    "by_axis",
     "from_end",
     "joined",
     "moved",
@@ -53,27 +52,6 @@ def moved(
     For each axis by how many sectors the next block's lie further, and how many blocks. `blocks`:
     the sectors of each that ran; each holds what is returned, moved to its place.
     """
-    steps, common, left_out = _steps(blocks, grid)
-    found = zip(steps, (size - left_out for size in grid), strict=True)
-    return tuple((step, count) for step, count in found if step and count > 1), common
-
-
-def by_axis(blocks: Mapping[Dim3, Numbers], grid: Dim3) -> tuple[Dim3, Numbers]:
-    """Return by how many sectors the next block's lie further on each axis, and what so moves.
-
-    As `moved`.
-
-    >>> rows = {(0, 0, 0): np.array([0, 1]), (1, 0, 0): np.array([0, 1]),
-    ...         (0, 1, 0): np.array([8, 9])}
-    >>> by_axis(rows, (2, 2, 1))
-    ((0, 8, 0), array([0, 1]))
-    """
-    steps, common, _ = _steps(blocks, grid)
-    return steps, common
-
-
-def _steps(blocks: Mapping[Dim3, Numbers], grid: Dim3) -> tuple[Dim3, Numbers, int]:
-    """Return the step of each axis, what moves so, and how many blocks at a far edge do not."""
     empty = np.zeros(0, np.int64)
     common = blocks.get((0, 0, 0), empty)
     steps = [0, 0, 0]
@@ -81,7 +59,7 @@ def _steps(blocks: Mapping[Dim3, Numbers], grid: Dim3) -> tuple[Dim3, Numbers, i
         if grid[axis] > 1:
             following = blocks.get(unit, empty)
             if not len(common) or not len(following):
-                return (0, 0, 0), empty, 0
+                return (), empty
             steps[axis] = int(following[0] - common[0])
     edges = []
     for block, sectors in blocks.items():
@@ -93,10 +71,10 @@ def _steps(blocks: Mapping[Dim3, Numbers], grid: Dim3) -> tuple[Dim3, Numbers, i
     left_out = 0
     if not all(np.isin(common, here, assume_unique=True).all() for here in edges):
         if from_end(grid, 2) not in blocks:
-            return (0, 0, 0), empty, 0
+            return (), empty
         left_out = 1
-    x, y, z = steps
-    return (x, y, z), common, left_out
+    found = zip(steps, (size - left_out for size in grid), strict=True)
+    return tuple((step, count) for step, count in found if step and count > 1), common
 
 
 def moved_inside(

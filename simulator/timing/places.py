@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from itertools import islice
 
-__all__ = ["GPCS", "first_places", "gpc_of"]
+__all__ = ["GPCS", "first_places"]
 
 _APART = 8
 """SMs that get a turn first, then behind five GPCs, then behind six each time."""
@@ -44,25 +44,6 @@ def first_places(
     if left:
         found += [*range(min(left, _APART)), *_some(max(left - _APART, 0), first)]
     return found
-
-
-def gpc_of(sm: int, sms: int) -> int:
-    """Return the GPC of an SM, by its number as `first_places` has it.
-
-    Those that stand apart belong to the first one (gpu_check/data/h100_gpc_reads.csv). Other chips
-    are taken to have as many SMs in each.
-
-    >>> [gpc_of(sm, 132) for sm in (0, 8, 15, 16, 131)], gpc_of(107, 108)
-    ([0, 0, 0, 1, 7], 7)
-    """
-    if sms != _SMS:
-        return sm * GPCS // sms
-    last = _APART
-    for gpc, size in enumerate(_GPCS):
-        last += size
-        if sm < last:
-            return gpc
-    return GPCS - 1
 
 
 def _gpcs() -> list[list[int]]:

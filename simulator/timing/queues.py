@@ -19,7 +19,6 @@ from simulator.timing.traces import SECTORS
 __all__ = ["ask", "enqueue", "leave", "overtake", "send"]
 
 _REQUEST, _L2_RATE = NUMBERS.index("request"), NUMBERS.index("l2_rate")
-_COPY_REQUEST, _COPY_RATE = NUMBERS.index("copy_request"), NUMBERS.index("copy_rate")
 _CONSTANT_WORD = NUMBERS.index("constant_word")
 _L2 = NUMBERS.index("l2_latency")
 _READ, _DRAM_SHARE = NUMBERS.index("read_latency"), NUMBERS.index("dram_share")
@@ -158,30 +157,28 @@ def ask(
             # What all blocks touch is the same for one that stands for another, and in the L2.
             first = trace[state.bases + base]
             of = COMMON if first < 0 else share
-            copies = is_copy(code, number)
-            rate = machine[_COPY_RATE if copies else _L2_RATE]
-            asks = machine[_COPY_REQUEST if copies else _REQUEST]
+            rate = machine[_L2_RATE]
             if parted > 0:
                 alone = machine[_HOT_RATE if first < 0 else _OWN_RATE]
                 rate = 1 / (parted / alone + (1 - parted) / rate)
-                asks = parted * machine[_REQUEST] + (1 - parted) * asks
             bypasses = rate if code[number].bypasses else 0.0
             first = ~first if first < 0 else first + state.apart[warp]
             busy = state.free[OF_L2]
-            state.line_asks = asks
             there = access(trace, state, machine, code[number], at, first, bypasses, of, now)
             base += 1
             if parted > 0:
                 # Each line of shared memory asks anew for a line.
                 taken = state.free[OF_L2] - max(busy, now)
-                cycles = max(32 * sent / rate, asked * asks)
+                cycles = max(32 * sent / rate, asked * machine[_REQUEST])
                 state.counts[9] += max(round(cycles - 32 * sent / machine[_L2_RATE]), 0)
                 cycles -= taken
                 if cycles > 0 and again == 0:
                     state.free[OF_L2] += cycles
                     there = max(there, int(state.free[OF_L2] + machine[_L2]))
                 elif cycles > 0:
-                    more = from_l2(state, machine, again, asks, 0.0, 32 * again / cycles, now)
+                    more = from_l2(
+                        state, machine, again, machine[_REQUEST], 0.0, 32 * again / cycles, now
+                    )
                     there = max(there, more)
                 if of == COMMON and again > 0:
                     there = max(there, crowd(trace, state, machine, at, first, sent / own, now))

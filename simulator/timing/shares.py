@@ -11,10 +11,10 @@ import numpy as np
 from simulator.law.chips import Chip
 from simulator.timing.atomics import hot_cycles, near_share
 from simulator.timing.draws import Draws, drawn
-from simulator.timing.gpcs import l2_rates
 from simulator.timing.local_memory import local_shares
+from simulator.timing.machine import l1_bytes
 from simulator.timing.residency import Residency, residency, shared_residency
-from simulator.timing.sharing import in_common, kept_twice
+from simulator.timing.sharing import in_common, kept_twice, l2_rate, read_together, readers
 from simulator.timing.traces import SECTOR
 from simulator.timing.work import Work
 
@@ -43,8 +43,10 @@ class Held:
     """Of what is touched that several blocks read."""
     sharers: float
     """So many, on average."""
-    rates: Mapping[str, float]
-    """What the L2 gives an SM, all SMs at work: see `l2_rates`."""
+    l2_rate: float
+    """Bytes per cycle of an SM, all SMs at work."""
+    together: float
+    """The part of what a block reads that others read at about the same time."""
     written: float
     """The share that is written of what DRAM moves."""
     draws: Draws
@@ -89,14 +91,23 @@ def held_of(work: Work, chip: Chip, machine: Mapping[str, float]) -> Held:
         forgets = 0
     share = min(1.0, loaded / streamed) if streamed and is_lost else 0.0
     stored_share = min(1.0, found.writes / (each * stores)) if stores and is_lost else 0.0
+    reach = int(machine["shared_reach"])
+    if math.prod(work.cluster) > 1:  # blocks of a cluster may read for each other
+        several_read = readers(work, found)
+        together = 1 - 1 / several_read
+        rate = min(machine["l2_shared"], machine["l2_rate"] * several_read)
+    else:
+        l1 = l1_bytes(work.shared_bytes, work.resident, work.warps)
+        of_sm = max(1.0, min(work.blocks / sms, work.resident))
+        together = read_together(work, reach, l1, of_sm)
+        rate = l2_rate(machine["l2_rate"], machine["l2_shared"], together, reach)
     local = local_shares(work, chip, sms)
     stored = kept.stored * found.writes + local["far_written"]
     moved = kept.lost * found.reads + local["far_read"] + stored
     stored /= moved or 1
     return Held(
         l2_bytes=forgets, kept=kept, loaded=loaded, share=share, stored_share=stored_share,
-        part=part, sharers=sharers, rates=l2_rates(work, machine, sms),
-        written=stored,
+        part=part, sharers=sharers, l2_rate=rate, together=together, written=stored,
         draws=draws, local=local, fetched=found.fetched,
     )  # fmt: skip
 
@@ -162,7 +173,7 @@ def numbers_of(work: Work, machine: Mapping[str, float], held: Held, sms: int) -
         "dram_fetched": fetched,
         "dram_stored": held.kept.stored * held.stored_share,
         "crossed": (1 - draws.part) * held.kept.crossed * held.share + draws.part * draws.crossed,
-        **held.rates,
+        "l2_rate": held.l2_rate,
         "atom_hot": hot_cycles(work, machine) / blocks,
         # Sectors of one SM stand for those of all, beside what the L2 holds.
         "kept_sector": SECTOR * others / held.l2_bytes if held.l2_bytes else 0.0,
@@ -191,14 +202,17 @@ def numbers_of(work: Work, machine: Mapping[str, float], held: Held, sms: int) -
     numbers["l2_own"] = machine["l2_rate"]
     for name, limit, part in (
         ("l2_rate", most, busy), ("dram_rate", most, busy), ("l2_own", most, fair),
-        ("copy_rate", machine["copy_shared"], busy),
         ("store_rate", machine["store_alone"], stored_fair),
     ):  # fmt: skip
         numbers[name] = min(limit, numbers[name] / part / slow)
     numbers["hot_rate"] = _hot_rate(work, numbers)
-    numbers["tma_l2_rate"] = min(machine["tma_rate"], numbers["tma_l2_rate"] / busy)
-    for name in ("tma_request", "copy_request"):
-        numbers[name] = max(machine["request_alone"], numbers[name] * busy)
+    apart = 1 - held.together
+    tma_rate = 1 / (apart / machine["tma_own"] + held.together / machine["tma_shared"])
+    if math.prod(work.cluster) > 1:  # how fast tiles come to several blocks was not measured
+        tma_rate = held.l2_rate
+    numbers["tma_l2_rate"] = min(machine["tma_rate"], tma_rate / busy)
+    more = machine["request"] * busy - machine["request_alone"]  # for what no other SM asks
+    numbers["tma_request"] = machine["request_alone"] + max(more, 0.0) * apart
     for name in (*_ATOMS, "request", "store_line", "store_request"):
         part = busy if name == "request" else stored_fair
         if name == "store_request":

@@ -1,18 +1,24 @@
-"""What several blocks read: how much of it, and how many of them."""
+"""What several blocks read: how much of it, and how fast the L2 gives what they read together.
+
+Blocks whose numbers follow one another lie on SMs that share their way to the L2. What several of
+them read comes faster; two further apart gain little (gpu_check/data/h100_late_reads.csv).
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from functools import reduce
 
 import numpy as np
 from numpy.typing import NDArray
 
 from simulator.timing.distinct import distinct
 from simulator.timing.footprint import Footprint
+from simulator.timing.population import FEWEST
 from simulator.timing.traces import SECTOR, BlockTrace
 from simulator.timing.work import Work
 
-__all__ = ["in_common", "kept_twice", "read_at_once", "readers"]
+__all__ = ["in_common", "kept_twice", "l2_rate", "read_at_once", "read_together", "readers"]
 
 _FARTHEST = 16
 """Blocks away on an axis of the grid, or by their numbers."""
@@ -89,6 +95,47 @@ def in_common(work: Work) -> float:
     return part
 
 
+def l2_rate(own: float, shared: float, part: float, reach: int) -> float:
+    """Return bytes per cycle of an SM, where it reads a part of them together with others.
+
+    `own`: the rate where all read their own; `shared`: the most. What the next block reads, too,
+    `reach` blocks are taken to read, and the L2 sends it once.
+
+    >>> l2_rate(30.5, 50, 0, 6), l2_rate(30.5, 50, 1, 6)
+    (30.5, 50)
+    """
+    return min(shared, own / (1 - part * (1 - 1 / reach)))
+
+
+def read_together(work: Work, reach: int, l1_bytes: int, of_sm: float) -> float:
+    """Return the part of what a block reads that blocks up to `reach` numbers away read, too.
+
+    What all blocks read and L1 holds is asked for once by each SM, which has `of_sm` blocks at a
+    time.
+    """
+    stores = set(work.stores)
+    traces = (*work.probes, *work.traces)
+    found = ((_number(each, work.grid), _read(each, stores)) for each in traces)
+    blocks = {number: sectors for number, sectors in found if len(sectors)}
+    common = reduce(_common, blocks.values()) if len(blocks) >= FEWEST else _union(())
+    held = common if len(common) * SECTOR <= l1_bytes else common[:0]
+    asked = together = 0.0
+    for number, mine in blocks.items():
+        near = [
+            sectors for other, sectors in blocks.items()
+            if other != number and abs(other - number) <= reach
+        ]  # fmt: skip
+        if not near:
+            continue
+        for sectors, weight in (
+            (_common(mine, held), 1 / of_sm),
+            (mine[~_held(mine, held)], 1.0),
+        ):
+            asked += weight * len(sectors)
+            together += weight * int(_held(sectors, _union(near)).sum())
+    return together / asked if asked else 0.0
+
+
 def read_at_once(work: Work, loads: frozenset[int]) -> float:
     """Return how many blocks read the same at about the same time, by these loads: one and more.
 
@@ -129,6 +176,11 @@ def _number(trace: BlockTrace, grid: tuple[int, int, int]) -> int:
 def _read(trace: BlockTrace, stores: set[int]) -> NDArray[np.int64]:
     """Return the sectors that a block reads."""
     return trace.sectors_of(trace.touched.keys() - stores)
+
+
+def _common(first: NDArray[np.int64], second: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the sectors that are in both; in each, once."""
+    return np.intersect1d(first, second, assume_unique=True)
 
 
 def _held(sectors: NDArray[np.int64], others: NDArray[np.int64]) -> NDArray[np.bool_]:

@@ -140,7 +140,6 @@ class Stall(IntEnum):
     SHORT_SCOREBOARD = 2
     LONG_SCOREBOARD = 3
     BARRIER = 4
-    """Of a block, or of a warpgroup's products (gpu_check/data/h100_group_waits.csv)."""
     MIO_THROTTLE = 5
     LG_THROTTLE = 6
     MATH_PIPE_THROTTLE = 7
@@ -151,7 +150,9 @@ class Stall(IntEnum):
     NO_INSTRUCTION = 12
     IMC_MISS = 13
     """Constants that no cache of the SM holds yet."""
-    DRAIN = 14
+    GMMA = 14
+    """A warpgroup's products."""
+    DRAIN = 15
     """A warp that ends, until its stores are on their way."""
 
 
@@ -272,7 +273,7 @@ STATE = np.dtype(
         ("pool_words", np.int64), ("pooled", np.int64), ("last_passed", np.int64),
         # When the next copy of 16 bytes per lane may ask for its lines. Lines that all SMs ask for
         # at the same time: until when the L2 gives each to others, and when such lines first come.
-        ("copy_free", np.float64), ("line_asks", np.float64),
+        ("copy_free", np.float64),
         # What copies have asked for and is on its way: how much of all, and the copies, those first
         # that are there first: when, and how much each asked for; how many were there, and sent.
         ("copies_ask", np.int64), ("copy", *_numbers(MOST_COPIES, 2)),

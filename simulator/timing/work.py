@@ -74,8 +74,6 @@ class Work:
     """Of the blocks that ran; their mean stands for the grid."""
     probes: tuple[BlockTrace, ...] = ()
     """Of the blocks that tell how addresses depend on the block: see `footprint.probe_blocks`."""
-    beside: tuple[BlockTrace, ...] = ()
-    """Of blocks that the SMs of one GPC run at a time, where they read what follows no rule."""
     longest: tuple[BlockTrace, ...] = ()
     """The block with the longest warp, where all of one wave ran, and it is rare; else none."""
     notes: tuple[str, ...] = ()
@@ -122,7 +120,7 @@ class Work:
         return found if is_small else found[:0]
 
     @cached_property
-    def bypassing(self) -> list[int]:
+    def _bypassing(self) -> list[int]:
         """The copies past L1, from 0."""
         each = enumerate(self.instructions)
         return [number for number, one in each if one.opcode.startswith("LDGSTS.E.BYPASS")]
@@ -130,7 +128,7 @@ class Work:
     @cached_property
     def copied_in_common(self) -> NDArray[np.int64]:
         """Lines of `common` that are copied past L1, 16 bytes per lane (LDGSTS.BYPASS)."""
-        sectors = self.traces[0].sectors_of(self.bypassing)
+        sectors = self.traces[0].sectors_of(self._bypassing)
         lines: NDArray[np.int64] = np.unique(sectors[np.isin(sectors, self.common)] // SECTORS)
         return lines
 
@@ -141,7 +139,7 @@ class Work:
         copied = 0
         for trace in self.traces:
             rows = trace.global_rows()
-            chosen = np.isin(trace.rows.number[rows], self.bypassing) & trace.lies_in(self.common)
+            chosen = np.isin(trace.rows.number[rows], self._bypassing) & trace.lies_in(self.common)
             copied += int(trace.rows.bytes[rows[chosen]].sum())
         waits = float(self.executed[ends].sum()) / self.warps
         return copied / len(self.traces) / max(waits, 1.0)

@@ -252,5 +252,5 @@ def test_a_copy_whose_lines_go_to_two_takes_the_rate_of_an_own_one(asked: int, g
     copy = Line("LDGSTS.E.BYPASS.128", "[R1],[R2.64]", lines=4, asked=asked, sent=4)
     body = [*[copy] * 8, Line("LDGDEPBAR"), Line("DEPBAR.LE", "SB0,0x0", stall=4)]
     made = work(body, warps=4, apart=1 << 20)
-    slow, fast = (run(made, l2_own=2.0, copy_rate=each).cycles for each in (2.0, 40.0))
+    slow, fast = (run(made, l2_own=2.0, l2_rate=each).cycles for each in (2.0, 40.0))
     assert (fast < 0.8 * slow) is gains

@@ -1,16 +1,38 @@
-"""What blocks read together: which part of what they read it is, and how many do."""
+"""What blocks read together: how fast the L2 gives it, and which part of what they read it is."""
 
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from simulator import replay_compiled
+from gpu_check.recordings import packaged_table
+from simulator import Chip, replay_compiled
 from simulator.timing.footprint import Footprint
-from simulator.timing.sharing import kept_twice
+from simulator.timing.machine import machine_of
+from simulator.timing.sharing import kept_twice, l2_rate, read_together
 from simulator.timing.work import Work
 from tests.sass_kernels import needs_compiler
+from tests.unit.timing.test_sm import MACHINE
 from tests.unit.timing.works import Line, work
+
+LATE = packaged_table("h100_late_reads")
+REACH = int((machine_of(Chip.of("H100")) or {})["shared_reach"])
+HELD = 1 << 17
+
+
+def rate(part: float) -> float:
+    return l2_rate(MACHINE["l2_rate"], MACHINE["l2_shared"], part, REACH)
+
+
+@pytest.mark.parametrize("row", [each for each in LATE if each["by"] == "blocks"])
+def test_blocks_read_together_as_fast_as_on_an_h100(row: dict[str, str]) -> None:
+    near = int(row["sharers"]) > 1 and int(row["apart"]) <= REACH
+    part = int(row["part"]) / 8 if near else 0.0
+    expected = 1 / (part / rate(1) + (1 - part) / rate(0))  # one behind the other
+    # Blocks that are six apart get 43, those that begin 8 KiB late 40; all SMs together some more.
+    tolerance = 0.26 if int(row["late"]) else 0.18 if int(row["apart"]) in (4, 6) else 0.11
+    tolerance = max(tolerance, 0.15 if int(row["sharers"]) > 4 else 0)
+    assert expected == pytest.approx(float(row["bytes_per_cycle"]), rel=tolerance)
 
 
 def reading(apart: int, lines: int = 8, at: tuple[int, ...] = (0, 1)) -> Work:
@@ -22,6 +44,33 @@ def reading(apart: int, lines: int = 8, at: tuple[int, ...] = (0, 1)) -> Work:
         for number in at
     ]
     return replace(made, grid=(64, 1, 1), traces=tuple(traces))
+
+
+@pytest.mark.parametrize(("apart", "part"), [(0, 1.0), (4, 0.5), (8, 0.0), (100, 0.0)])
+def test_what_is_read_together_is_what_the_next_block_reads_too(apart: int, part: float) -> None:
+    assert read_together(reading(apart), REACH, HELD, 1) == pytest.approx(part)
+
+
+def test_blocks_that_are_far_apart_share_nothing() -> None:
+    assert read_together(reading(0, at=(0, REACH)), REACH, HELD, 1) == 1
+    assert read_together(reading(0, at=(0, REACH + 1)), REACH, HELD, 1) == 0
+
+
+def test_what_all_blocks_read_is_asked_for_once_by_an_sm() -> None:
+    # Three blocks share lines 2 to 7, beside two of their own neighbours'.
+    many = [read_together(reading(1, at=(0, 1, 2)), REACH, HELD, of_sm) for of_sm in (1, 8)]
+    assert many[0] > many[1] > 0
+    assert read_together(reading(1, at=(0, 1, 2)), REACH, 0, 8) == many[0]
+
+
+def test_a_block_that_reads_nothing_changes_nothing() -> None:
+    made = reading(1, at=(0, 1, 2))
+    idle = replace(
+        made.traces[0], block=(3, 0, 0), step=np.array([1]), warp_begin=np.array([0, 1]),
+        base=np.zeros(0, np.int64), base_begin=np.array([0, 0]),
+    )  # fmt: skip
+    more = replace(made, traces=(*made.traces, idle))
+    assert read_together(more, REACH, HELD, 8) == read_together(made, REACH, HELD, 8)
 
 
 def kept(apart: int, blocks: int, lines: int) -> tuple[float, float]:

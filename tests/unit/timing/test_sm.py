@@ -34,7 +34,6 @@ MACHINE = {
     "tma_l2_rate": 102.0,
     "tma_request": 1.0,
     "l2_own": 48.1,
-    "copy_rate": 30.5,
     "hot_rate": 48.1,
     "local_last": 1.0,
 }
