@@ -8,24 +8,12 @@ a later commit.
 
 from __future__ import annotations
 
-import subprocess
 from typing import Any
 
-from tests.silicon.timed.build import HERE, cases_of, write_set
+from tests.silicon.timed.build import cases_of, write_cubins, write_set
 from tests.silicon.timed.third import floats, zeros
 
 SOURCES = {"gemms": "sm_90", "kinds": "sm_90", "copies": "sm_90", "warpgroups": "sm_90a"}
-
-
-def write_cubins() -> None:
-    """Compile without lines of the source: of what templates inline, they take thrice the code."""
-    for source, architecture in SOURCES.items():
-        subprocess.run(
-            ["nvcc", "-cubin", f"-arch={architecture}", "-std=c++17", "--expt-relaxed-constexpr",
-             "-o", str(HERE / f"cubins/seventeenth_c_{source}.cubin"),
-             str(HERE / f"seventeenth_c/{source}.cu")],
-            check=True,
-        )  # fmt: skip
 
 
 def given(m: int, n: int, k: int, kind: str = "f16", out: str = "f32") -> list[str]:
@@ -173,7 +161,7 @@ def maps() -> list[dict[str, Any]]:
 
 
 def main() -> None:
-    write_cubins()
+    write_cubins("seventeenth_c", SOURCES)
     write_set("seventeenth_c", {}, [*gemms(), *kinds(), *copies(), *copied()], maps())
 
 

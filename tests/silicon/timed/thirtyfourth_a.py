@@ -2,16 +2,16 @@
 
     python -m tests.silicon.timed.thirtyfourth_a
 
-Other kernels than those of `seventeenth_b.py`, compiled in its way; pairs that differ in layout
-alone are written in Gluon. Measured after the model of a later commit.
+Other kernels than those of `seventeenth_b.py`, compiled in the same way. Pairs that differ in
+layout alone are in Gluon. Measured after the model of an earlier commit.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-from tests.silicon.timed.seventeenth_b import half, launch, write_launches
 from tests.silicon.timed.third import floats, zeros
+from tests.silicon.timed.triton_build import half, launch, write_launches
 
 NAME = "thirtyfourth_a"
 

@@ -2,15 +2,14 @@
 
     python -m tests.silicon.timed.thirtyfourth_b
 
-What people write for Hopper and Ampere today; measured after the model of a later commit.
+What people write for Hopper and Ampere today; measured after the model of an earlier commit.
 """
 
 from __future__ import annotations
 
-import subprocess
 from typing import Any
 
-from tests.silicon.timed.build import HERE, cases_of, write_set
+from tests.silicon.timed.build import cases_of, write_cubins, write_set
 from tests.silicon.timed.third import floats, zeros
 
 SOURCES = {
@@ -19,17 +18,6 @@ SOURCES = {
 }  # fmt: skip
 PADDED = ("plain", "padded")
 SWIZZLED = ("plain", "swizzled")
-
-
-def write_cubins() -> None:
-    """Compile without lines of the source: of what templates inline, they take thrice the code."""
-    for source, architecture in SOURCES.items():
-        subprocess.run(
-            ["nvcc", "-cubin", f"-arch={architecture}", "-std=c++17", "--expt-relaxed-constexpr",
-             "-o", str(HERE / f"cubins/thirtyfourth_b_{source}.cubin"),
-             str(HERE / f"thirtyfourth_b/{source}.cu")],
-            check=True,
-        )  # fmt: skip
 
 
 def mapped(kind: str, sizes: str, box: str, swizzle: int = 128, how: str = "random") -> str:
@@ -206,7 +194,7 @@ def tables() -> list[dict[str, Any]]:
 
 
 def main() -> None:
-    write_cubins()
+    write_cubins("thirtyfourth_b", SOURCES)
     cases = [*stages(), *served(), *clusters(), *numbers(), *tables()]
     write_set("thirtyfourth_b", {}, cases, [*products(), *heads()])
 
