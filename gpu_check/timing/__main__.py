@@ -46,6 +46,7 @@ from gpu_check.timing.found_again import measure_found_again
 from gpu_check.timing.frequencies import measure_frequencies
 from gpu_check.timing.gathers import measure_gathers
 from gpu_check.timing.gathers_beside import measure_gathers_beside
+from gpu_check.timing.gpc_reads import measure_gpc_reads
 from gpu_check.timing.handed_out import measure_handed_out
 from gpu_check.timing.hot_lines import measure_hot_lines
 from gpu_check.timing.hot_tiles import measure_hot_tiles, measure_shared_tiles
@@ -150,6 +151,7 @@ _TABLES: dict[str, Callable[[], list[dict[str, Any]]]] = {
     "aside": measure_aside,
     "matches": measure_matches,
     "mainloops": measure_mainloops,
+    "gpc_reads": measure_gpc_reads,
     "handed_out": measure_handed_out,
     "hot_lines": measure_hot_lines,
     "hot_tiles": measure_hot_tiles,

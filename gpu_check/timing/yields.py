@@ -25,7 +25,7 @@ from gpu_check.timing.kernels import read_cases
 from simulator.sass.code.cubin import read_cubin
 from simulator.timing.control import control
 
-__all__ = ["counted", "measure_yields"]
+__all__ = ["Samples", "counted", "measure_yields", "sampled"]
 
 _REASON = "smsp__pcsamp_warps_issue_stalled_"
 _CHOSEN = ("selected", "not_selected")
@@ -43,21 +43,8 @@ def measure_yields(path: str | Path, device: int = 0) -> list[dict[str, Any]]:
 
     Raises CountersError where ncu, or its module for reports, is absent or fails.
     """
-    cases = read_cases(path)
-    with TemporaryDirectory() as folder:
-        report = Path(folder, "samples")
-        command = [
-            find_ncu(), "--clock-control", "none", "--cache-control", "none",
-            "--metrics", "group:smsp__pcsamp_warp_stall_reasons", "--warp-sampling-interval", "0",
-            "-o", str(report), sys.executable, "-m", "gpu_check.timing.kernels", "--launch",
-            str(path), str(device), folder,
-        ]  # fmt: skip
-        done = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603
-        if done.returncode:
-            raise CountersError(f"ncu gave no samples: {done.stdout[-300:]} (next: try again)")
-        sampled = _read(report.with_suffix(".ncu-rep"))[1::2]
     found: Counter[tuple[int, int, str]] = Counter()
-    for case, samples in zip(cases, sampled, strict=True):
+    for case, samples in sampled(path, device):
         kernel = read_cubin(Path(case["cubin"]).read_bytes()).kernel(case["kernel"])
         found.update(counted(kernel.code, samples))
     rows = []
@@ -69,6 +56,26 @@ def measure_yields(path: str | Path, device: int = 0) -> list[dict[str, Any]]:
                  "waits": round(left / selected, 3)}
             )  # fmt: skip
     return rows
+
+
+def sampled(path: str | Path, device: int = 0) -> list[tuple[dict[str, Any], Samples]]:
+    """Return the launches of a file, each with the samples of its second one.
+
+    Raises CountersError where ncu, or its module for reports, is absent or fails.
+    """
+    with TemporaryDirectory() as folder:
+        report = Path(folder, "samples")
+        command = [
+            find_ncu(), "--clock-control", "none", "--cache-control", "none",
+            "--metrics", "group:smsp__pcsamp_warp_stall_reasons", "--warp-sampling-interval", "0",
+            "-o", str(report), sys.executable, "-m", "gpu_check.timing.kernels", "--launch",
+            str(path), str(device), folder,
+        ]  # fmt: skip
+        done = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603
+        if done.returncode:
+            raise CountersError(f"ncu gave no samples: {done.stdout[-300:]} (next: try again)")
+        found = _read(report.with_suffix(".ncu-rep"))[1::2]
+    return list(zip(read_cases(path), found, strict=True))
 
 
 def counted(code: bytes, samples: Samples) -> Counter[tuple[int, int, str]]:
