@@ -23,7 +23,7 @@ from simulator.cli.help import (
     write_commands,
 )
 from simulator.cli.html import ARGUMENTS, html_options, is_drawn, keep
-from simulator.cli.output import FORMATS, Format, Table, show, show_results
+from simulator.cli.output import FORMATS, Format, Table, drop_unprinted, show, show_results
 
 if TYPE_CHECKING:
     from simulator.law.instructions import Rule
@@ -71,6 +71,7 @@ def main(args: Sequence[str] | None = None) -> int:
     except BrokenPipeError:
         return _READER_GONE
     except OSError as error:
+        drop_unprinted()
         return _fail(f"cannot write: {error.strerror}")
     except click.Abort:
         return 130

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
 
 import click
 
@@ -20,8 +22,19 @@ from simulator.results.text import (
 )
 
 __all__ = [
-    "FORMATS", "Format", "Table", "color", "on_terminal", "show", "show_results", "show_tables",
+    "FORMATS", "Format", "Table", "color", "drop_unprinted", "on_terminal", "show", "show_results",
+    "show_tables",
 ]  # fmt: skip
+
+
+def drop_unprinted() -> None:
+    """Send what cannot be printed nowhere: Python would try again as it ends, and complain."""
+    try:
+        if sys.stdout is not None:
+            sys.stdout.flush()
+    except OSError:
+        with suppress(OSError), Path(os.devnull).open("wb") as nowhere:  # it may have no descriptor
+            os.dup2(nowhere.fileno(), sys.stdout.fileno())
 
 
 def on_terminal() -> bool:
