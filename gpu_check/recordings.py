@@ -246,7 +246,7 @@ PackagedTable = Literal[
     "h100_loop_ends",
     "h100_lookups", "h100_lost", "h100_matches",
     "h100_matrices", "h100_misc", "h100_misses", "h100_mixed", "h100_mixes",
-    "h100_neighbour_counters", "h100_neighbour_stores",
+    "h100_neighbour_counters", "h100_neighbour_shapes", "h100_neighbour_stores",
     "h100_neighbour_waits", "h100_order", "h100_outstanding", "h100_overtaking", "h100_parted",
     "h100_partitions", "h100_pass_bytes",
     "h100_passes", "h100_peaks",

@@ -67,6 +67,7 @@ from gpu_check.timing.matches import measure_matches
 from gpu_check.timing.memory import measure_bandwidth, measure_latency
 from gpu_check.timing.misses import measure_misses
 from gpu_check.timing.mixed import measure_mixed
+from gpu_check.timing.neighbour_shapes import measure_neighbour_shapes
 from gpu_check.timing.neighbour_stores import measure_neighbour_stores
 from gpu_check.timing.neighbours import measure_neighbours
 from gpu_check.timing.outstanding import measure_behind_loads, measure_outstanding
@@ -210,6 +211,7 @@ _TABLES: dict[str, Callable[[], list[dict[str, Any]]]] = {
     "tpcs": measure_tpcs,
     "places": measure_places,
     "matrices": measure_matrices,
+    "neighbour_shapes": measure_neighbour_shapes,
     "neighbour_stores": measure_neighbour_stores,
     "store_halves": measure_store_halves,
     "windows": measure_windows,

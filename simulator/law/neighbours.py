@@ -6,7 +6,9 @@ of 16 bytes that it touches. Where it covers two or more whole sectors of a 128-
 one for each of those; stores of 1 and 2 bytes do not. `st.async` and `red.async` deliver every
 lane, in waves (`simulator.law.neighbour_waves`). Of `st.async` each line of a wave has the packets
 of a store. Of `red.async` it has one, and one for each sector, unless the wave has one lane for
-each of its lines. A few packets take as long as the access does at home, at least.
+each of its lines. A few packets take as long as the access does at home, at least. Where the
+neighbour loads from this block, too, a packet for each line that is asked for takes the way on
+which sectors for the neighbour leave (gpu_check/data/h100_neighbour_shapes.csv).
 
 Source: clocks and counters of an NVIDIA H100 (sm_90), gpu_check/data/h100_neighbours.npz,
 h100_neighbours_again.npz, h100_neighbour_counters.csv and h100_neighbour_atomics.npz;
@@ -55,6 +57,8 @@ class NeighbourCosts(NamedTuple):
     """Packets that leave the SM: sectors of loads, pieces and whole sectors of stores."""
     cycles: NDArray[np.float64]
     """Cycles per access where warps make nothing else: those of the way there."""
+    mutual: NDArray[np.float64]
+    """The same where the neighbour makes such accesses to this block at the same time."""
 
 
 def count_neighbour(op: str, addresses: ArrayLike, mask: ArrayLike | None = None) -> NeighbourCosts:
@@ -104,16 +108,23 @@ def price_neighbour(
         return _priced(op, packets)
     if op.startswith("LDS"):
         packets = _distinct(np.where(active, flat // _SECTOR, _NOWHERE))
-    elif known.width < _WORD:
+        return _priced(op, packets, _distinct(np.where(active, flat // _LINE, _NOWHERE)))
+    if known.width < _WORD:
         packets = _distinct(np.where(active, flat // _PIECE, _NOWHERE))
     else:
         packets = _stored(flat, active, known.width)
     return _priced(op, packets)
 
 
-def _priced(op: str, packets: NDArray[np.int64]) -> NeighbourCosts:
-    least = np.maximum(CYCLES_PER_PACKET * packets, FLOORS[op])
-    return NeighbourCosts(packets, np.where(packets, least, 0))
+def _priced(
+    op: str, packets: NDArray[np.int64], asked: NDArray[np.int64] | int = 0
+) -> NeighbourCosts:
+    """Return what packets cost; `asked`: those that ask for them."""
+    least, mutual = (
+        np.where(packets, np.maximum(CYCLES_PER_PACKET * each, FLOORS[op]), 0)
+        for each in (packets, packets + asked)
+    )
+    return NeighbourCosts(packets, least, mutual)
 
 
 def _at_home(op: str) -> str:

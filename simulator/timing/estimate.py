@@ -272,8 +272,7 @@ def _shared_rows(
     kinds = np.array([_ways(name) for name in names], np.int64)[rows.number]
     away = np.zeros_like(rows.cycles) if rows.away is None else rows.away
     shares = np.array([machine[f"neighbour_{each}"] for each in ("loads", "atoms", "stores")])
-    least = np.where((away > 0) & (kinds == _ways("ST")), machine["neighbour_store"], 0.0)
-    way = np.ceil(np.maximum(away * shares[kinds] / 10, least)).astype(np.int64)
+    way = np.ceil(away * shares[kinds] / 10).astype(np.int64)
     there = np.array([machine["neighbour_load"], machine["neighbour_atom"], 0.0])[kinds]
     here = machine["generic_latency"] * (kinds < _ways("LDS"))
     waits = np.where(away > 0, there + way, here).astype(np.int64)

@@ -51,8 +51,8 @@ class AccessRows:
     mask: Numbers
     """Which of a line's four sectors."""
     away: Numbers | None = None
-    """Tenths of cycles that an access to another block of the cluster takes on its way; 0: of
-    shared memory at home. None: there are none."""
+    """Tenths of cycles that an access to another block of the cluster takes on its way, where that
+    one does the same; 0: of shared memory at home. None: there are none."""
     asked: Numbers | None = None
     """Of a copy into shared memory: lines that it asks the L2 for, each as often as it asks.
     None: there are no copies."""

@@ -16,6 +16,7 @@ from gpu_check.timing import (
     local_memory,
     matches,
     misses,
+    neighbour_shapes,
     neighbour_stores,
     scattered_copies,
     store_halves,
@@ -75,9 +76,13 @@ def test_windows_that_overlap_take_what_they_took(row: Row) -> None:
 
 
 @pytest.mark.parametrize(
-    "row", rows("h100_neighbour_stores", {"cluster": ["4"]}, blocks="128", warps="8")
-)
+    "row",
+    [each for what in ("columns", "meeting")
+     for each in rows("h100_neighbour_stores", {"cluster": ["4"]}, blocks="128", warps="8",
+                      what=what)],
+)  # fmt: skip
 def test_stores_to_neighbours_take_what_they_took(row: Row) -> None:
+    """Not `rows`: all warps store to the same sectors there, which a kernel has no use for."""
     cluster, around = row["cluster"], np.int32(row["around"])
     pitch = np.int32(neighbour_stores.PITCHES[row["what"]])
     source = neighbour_stores.SOURCE.replace("CLUSTER", cluster)
@@ -89,6 +94,28 @@ def test_stores_to_neighbours_take_what_they_took(row: Row) -> None:
 
     each = (of(34) - of(18)) / (16 * 4 * 8)
     assert each == pytest.approx(float(row["cycles"]), rel=0.24)
+
+
+@pytest.mark.parametrize(
+    "row",
+    [each for shape in ("columns", "4 lines", "8 lines", "16 lines", "own row", "own row of 33")
+     for each in rows("h100_neighbour_shapes", {"what": ["loads"]}, around="0",
+                      cluster="4", blocks="128", warps="32", shape=shape)],
+)  # fmt: skip
+def test_accesses_to_neighbours_take_what_they_took(row: Row) -> None:
+    """Not those to a line or two that all warps access: the neighbour is slower, up to 1.5 times.
+
+    Nor `around`: of the chip a block's own memory serves beside the way, up to 27 % sooner.
+    """
+    source = neighbour_shapes.neighbour_shapes_source(row["what"], int(row["cluster"]))
+    around, shape = np.int32(row["around"]), neighbour_shapes.SHAPES[row["shape"]]
+
+    def of(turns: int) -> float:
+        args = [np.zeros(120, np.int64), np.zeros(1, np.uint32), np.int32(turns), around]
+        return cycles(source, f"{row['what']}_{row['cluster']}", 120, 32, [*args, *shape.args])
+
+    each = (of(18) - of(10)) / (8 * 4 * 32)
+    assert each == pytest.approx(float(row["cycles"]), rel=0.2)
 
 
 @pytest.mark.parametrize(

@@ -69,7 +69,7 @@ def _price(units: Units, call: Call, places: NDArray[np.uint32], request: AsyncS
     active = np.array([[bool(call.taken >> lane & 1) for lane in range(32)]])
     name = "REDAS" if request.operation else "STAS"
     op = name if request.words == 1 else f"{name}.{32 * request.words}"
-    packets, cycles = price_neighbour(op, places[None].astype(np.int64), active)
+    packets, cycles, _ = price_neighbour(op, places[None].astype(np.int64), active)
     units.count(
         units.cluster.site_of(call.number), requests=1, packets=int(packets[0]),
         packet_tenths=round(10 * float(cycles[0])),

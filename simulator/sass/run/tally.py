@@ -22,9 +22,11 @@ __all__ = ["FIGURES", "Tally", "figures_of"]
 FIGURES = (
     "requests", "wavefronts", "ideal", "bank_conflicts", "zeroed", "sectors", "ideal_sectors",
     "lines", "ideal_lines", "bytes", "rows", "cycles", "packets", "packet_tenths",
+    "mutual_tenths",
 )  # fmt: skip
 """Columns of `Tally.figures`; zeroed: copies of which some lanes write zeros; cycles: of wgmma;
-packets: to other blocks of the cluster, with their cycles in tenths."""
+packets: to other blocks of the cluster, with their cycles in tenths; mutual: those where the other
+block does the same."""
 
 _BLOCK_BITS = 24  # of a cluster's address: where in a block
 _NOWHERE = np.int32(2**31 - 1)  # above every piece, whose numbers are offsets divided
@@ -127,14 +129,16 @@ def figures_of(
     for op in {site.op for site in sites if site.space == "neighbour" and site.op in FLOORS}:
         chosen = np.array([site.space == "neighbour" and site.op == op for site in sites])[which]
         active = active_table(masks[chosen])
-        packets, taken = price_neighbour(op, trace[chosen].astype(np.int64), active)
+        packets, *taken = price_neighbour(op, trace[chosen].astype(np.int64), active)
         figures[chosen, FIGURES.index("packets")] = packets
-        figures[chosen, FIGURES.index("packet_tenths")] = np.rint(10 * taken)
+        for name, cycles_of in zip(("packet_tenths", "mutual_tenths"), taken, strict=True):
+            figures[chosen, FIGURES.index(name)] = np.rint(10 * cycles_of)
     bounded = np.array([site.space == "neighbour" and site.op in BOUNDED for site in sites])
     for row in np.flatnonzero(bounded[which]) if bounded.any() else ():
         fewest, least = _bound_of_atomic(places[row], int(masks[row]))
         figures[row, FIGURES.index("packets")] = fewest
-        figures[row, FIGURES.index("packet_tenths")] = round(10 * least)
+        for name in ("packet_tenths", "mutual_tenths"):
+            figures[row, FIGURES.index(name)] = round(10 * least)
     for width in {site.width for site in sites if site.space == "global" and site.width}:
         chosen = np.array([site.space == "global" and site.width == width for site in sites])[which]
         for place, size in ((5, 32), (7, 128)):

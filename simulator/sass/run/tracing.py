@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Tracer"]
 
-_SECTORS, _WAY = FIGURES.index("sectors"), FIGURES.index("packet_tenths")
+_SECTORS, _WAY = FIGURES.index("sectors"), FIGURES.index("mutual_tenths")
 _BYPASSING = "LDGSTS.E.BYPASS.128"
 
 
@@ -54,7 +54,7 @@ class _Row:
     """Of global memory: each line from the first lane's on, its sectors as bits, and of an atomic
     how many lanes meet in each (`AccessRows.crowd`)."""
     away: int = 0
-    """Of a neighbour's memory: tenths of cycles of the way there."""
+    """Of a neighbour's memory: tenths of cycles of the way there, where the neighbour does so."""
     asked: int = 0
     """Of a copy into shared memory: lines that it asks the L2 for."""
     table: int = 0

@@ -9,6 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gpu_check.recordings import packaged_table
+from gpu_check.timing.neighbour_shapes import SHAPES
 from simulator.errors import AddressError, InstructionError
 from simulator.law.neighbours import FLOORS, count_neighbour
 
@@ -50,6 +52,29 @@ def test_packets_are_those_of_the_words(access: tuple[str, list[int], int]) -> N
     wanted = packets(op, addresses, mask)
     assert costs.packets.tolist() == [wanted]
     assert costs.cycles.tolist() == [max(1.5 * wanted, FLOORS[op]) if wanted else 0]
+    # What asks for a line goes the way of what the neighbour is sent.
+    active = [address for lane, address in enumerate(addresses) if mask >> lane & 1]
+    both = wanted + len({each // 128 for each in active}) * op.startswith("LDS")
+    assert costs.mutual.tolist() == [max(1.5 * both, FLOORS[op]) if wanted else 0]
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_blocks_that_load_from_each_other_take_what_they_took(shape: str) -> None:
+    """A cluster of two by itself, 32 warps of each block."""
+    alone = {"what": "loads", "around": "0", "cluster": "2", "blocks": "2", "warps": "32"}
+    (row,) = (
+        row for row in packaged_table("h100_neighbour_shapes")
+        if row["shape"] == shape and all(row[name] == value for name, value in alone.items())
+    )  # fmt: skip
+    at = SHAPES[shape]
+    lanes = np.arange(32)
+    lane = lanes % at.run + at.pitch * (lanes // at.run)
+    each = [
+        count_neighbour("LDS", 4 * (lane + at.apart * k + at.own * warp), (1 << at.lanes) - 1)
+        for warp in range(32) for k in range(4)
+    ]  # fmt: skip
+    law = float(np.mean([costs.mutual[0] for costs in each]))
+    assert law == pytest.approx(float(row["cycles"]), rel=0.06)
 
 
 @given(st.lists(accesses(), min_size=1, max_size=6))
