@@ -11,7 +11,7 @@ __all__ = ["evaluate", "settle"]
 
 _COPIES_WAIT, _PRODUCTS_WAIT = int(Kind.COPIES_WAIT), int(Kind.PRODUCTS_WAIT)
 _EXIT, _FENCE = int(Kind.EXIT), int(Kind.FENCE)
-_WAIT, _LONG, _GMMA = int(Stall.WAIT), int(Stall.LONG_SCOREBOARD), int(Stall.GMMA)
+_WAIT, _LONG, _BARRIER = int(Stall.WAIT), int(Stall.LONG_SCOREBOARD), int(Stall.BARRIER)
 _NO_INSTRUCTION, _MEMBAR = int(Stall.NO_INSTRUCTION), int(Stall.MEMBAR)
 _DRAIN = int(Stall.DRAIN)
 
@@ -66,7 +66,7 @@ def evaluate(code: Any, state: Any, warp: int) -> None:
     elif code[number].kind == _PRODUCTS_WAIT:
         left = state.products[warp] - code[number].number
         if left > 0 and state.product_time[warp, (left - 1) % GROUPS] > best:
-            best, why = state.product_time[warp, (left - 1) % GROUPS], _GMMA
+            best, why = state.product_time[warp, (left - 1) % GROUPS], _BARRIER
     state.next[warp] = best
     state.why[warp] = why
 

@@ -140,6 +140,7 @@ class Stall(IntEnum):
     SHORT_SCOREBOARD = 2
     LONG_SCOREBOARD = 3
     BARRIER = 4
+    """Of a block, or of a warpgroup's products (gpu_check/data/h100_group_waits.csv)."""
     MIO_THROTTLE = 5
     LG_THROTTLE = 6
     MATH_PIPE_THROTTLE = 7
@@ -150,9 +151,7 @@ class Stall(IntEnum):
     NO_INSTRUCTION = 12
     IMC_MISS = 13
     """Constants that no cache of the SM holds yet."""
-    GMMA = 14
-    """A warpgroup's products."""
-    DRAIN = 15
+    DRAIN = 14
     """A warp that ends, until its stores are on their way."""
 
 

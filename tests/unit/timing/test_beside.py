@@ -120,7 +120,16 @@ def test_a_group_of_products_takes_what_it_took_on_an_h100(n: int, a: str) -> No
     found = run(work(body, warps=4, times=times))
     wanted = 12 * float(measured["cycles"]) + float(measured["wait"])
     assert found.cycles / times == pytest.approx(wanted, rel=0.1)
-    assert found.stalls.sum(axis=0).argmax() == Stall.GMMA
+    assert found.stalls.sum(axis=0).argmax() == Stall.BARRIER
+
+
+def test_who_waits_for_a_group_of_products_is_said_to_wait_at_a_barrier() -> None:
+    rows = packaged_table("h100_group_waits")
+    waits, others = (
+        sum(int(row[reason]) for row in rows) for reason in ("barrier", "gmma")
+    )  # fmt: skip
+    assert waits > 1000
+    assert others == 0
 
 
 def test_a_warp_goes_on_beside_its_products() -> None:
