@@ -230,7 +230,7 @@ PackagedTable = Literal[
     "h100_branches", "h100_clock_classes", "h100_conflicts_beside",
     "h100_constant_lanes", "h100_constant_misses", "h100_constant_operands", "h100_constants",
     "h100_converging", "h100_copying", "h100_crowded",
-    "h100_delays", "h100_dispatch", "h100_distances", "h100_double_matrices", "h100_doubles",
+    "h100_deferring", "h100_delays", "h100_dispatch", "h100_distances", "h100_double_matrices", "h100_doubles",
     "h100_fences",
     "h100_fences_beside",
     "h100_fetch", "h100_few_warps",

@@ -50,6 +50,9 @@ _OF_ADU = ("LDC", "S2UR", "MATCH")
 _ADU = 2.0
 """Cycles of an SM: `sm__inst_executed_pipe_adu.sum.peak_sustained` (h100_peaks.csv); barriers have
 an interval of their own. For each value that lanes have, MATCH takes as many (h100_matches.csv)."""
+_MATH = ("alu", "fmaheavy", "fmalite", "fp16", "tensor", "uniform")
+_NO_MATH = ("UMOV", "ULDC", "VOTEU")
+"""Of the uniform pipe, though a warp waits for its barrier before them (h100_deferring.csv)."""
 _FENCES = {"CTA": 0, "GPU": 1, "SYS": 2}
 
 
@@ -111,10 +114,18 @@ def _code_array(instructions: tuple[WorkInstruction, ...], rates: Rates) -> NDAr
             "compares": kind == Kind.ATOMIC and "CAS" in modifiers,
             "idle": name == "LDS" and each.operands.replace(" ", "").startswith("RZ,[RZ"),
             "adu": _ADU if name in _OF_ADU else 0.0,
+            "defers": "DEFER_BLOCKING" in modifiers,
+            "passes": kind == Kind.PLAIN and _passes(name, pipes),
             **_synchronizes(kind, each),
         }
         rows.append(tuple(values[field] for field in CODE.names or ()))
     return np.array(rows, dtype=CODE)
+
+
+def _passes(name: str, pipes: list[int]) -> bool:
+    """Whether a warp that has come to a barrier goes on with an instruction before it opens."""
+    is_math = bool(pipes) and all(PIPES[pipe] in _MATH for pipe in pipes)
+    return name == "ELECT" or (is_math and name not in _NO_MATH)
 
 
 def _behind_loops(instructions: tuple[WorkInstruction, ...]) -> set[int]:

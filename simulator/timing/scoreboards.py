@@ -22,6 +22,12 @@ def evaluate(code: Any, state: Any, warp: int) -> None:
     number = state.instruction[warp]
     ready = state.ready[warp]
     best, why = ready, _WAIT
+    if not (state.defers[warp] and code[number].passes):
+        if state.arrived_at[warp] >= 0:
+            state.next[warp], state.why[warp] = NEVER, _BARRIER
+            return
+        if state.opens[warp] > best:
+            best, why = state.opens[warp], _BARRIER
     if state.fetched[warp] > best:
         best, why = state.fetched[warp], _NO_INSTRUCTION
     if state.fenced[warp] > best:
@@ -94,7 +100,7 @@ def settle(code: Any, state: Any, warp: int, number: int, read: int, done: int) 
     if sb >= 0 and done >= 0:
         state.pending[warp, sb] = max(state.pending[warp, sb] - 1, 0)
         state.time[warp, sb] = max(state.time[warp, sb], done)
-    if state.trace[warp] >= 0 and state.next[warp] >= NEVER and state.arrived_at[warp] < 0:
+    if state.trace[warp] >= 0 and state.next[warp] >= NEVER:
         evaluate(code, state, warp)
         if state.next[warp] < NEVER:
             partition = state.partition[warp]

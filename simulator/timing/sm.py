@@ -11,6 +11,7 @@ from typing import Any
 
 from simulator.jit import jit
 from simulator.timing.banks import brought, read_operands
+from simulator.timing.barriers import arrive, open_barrier
 from simulator.timing.branches import resolve
 from simulator.timing.choosing import choose, enter, pipe_of
 from simulator.timing.data_pipe import fence_off
@@ -22,12 +23,10 @@ from simulator.timing.fetching import fetch
 from simulator.timing.machine import NUMBERS
 from simulator.timing.queues import enqueue
 from simulator.timing.scoreboards import evaluate
-from simulator.timing.state import CLUSTER_BARRIER, CODE_LINE, GLOBALS, GROUPS, NEVER, Kind, Stall
+from simulator.timing.state import CODE_LINE, GLOBALS, GROUPS, NEVER, Kind, Stall
 
 __all__ = ["simulate"]
 
-_BARRIER_INTERVAL = NUMBERS.index("barrier_interval")
-_BARRIER_LATENCY = NUMBERS.index("barrier_latency")
 _LAUNCH_INTERVAL = NUMBERS.index("launch_interval")
 _LAUNCH_LATENCY = NUMBERS.index("launch_latency")
 _LAUNCH_WARP, _WARP_BEGINS = NUMBERS.index("launch_warp"), NUMBERS.index("warp_begins")
@@ -35,12 +34,12 @@ _FENCE = NUMBERS.index("fence")
 _FENCE_GPU, _FENCE_SYS = NUMBERS.index("fence_gpu"), NUMBERS.index("fence_sys")
 _FENCE_INTERVAL, _FENCE_MORE = NUMBERS.index("fence_interval"), NUMBERS.index("fence_more")
 _HELD, _GMMA_LATENCY = NUMBERS.index("code_held"), NUMBERS.index("gmma_latency")
-_CLUSTER_LATENCY = NUMBERS.index("cluster_latency")
 
 _QUEUED, _SHARED, _PHASE = int(Kind.QUEUED), int(Kind.SHARED), int(Kind.PHASE)
 _AT_PHASE, _TILE, _PRODUCT = int(Kind.AT_PHASE), int(Kind.TILE), int(Kind.PRODUCT)
 _BARRIER, _ARRIVE, _FENCE_KIND = int(Kind.BARRIER), int(Kind.ARRIVE), int(Kind.FENCE)
-_SELECTED, _WAIT, _AT_BARRIER = int(Stall.SELECTED), int(Stall.WAIT), int(Stall.BARRIER)
+_SELECTED, _WAIT, _LONG = int(Stall.SELECTED), int(Stall.WAIT), int(Stall.LONG_SCOREBOARD)
+_AT_BARRIER, _COPIES_WAIT = int(Stall.BARRIER), int(Kind.COPIES_WAIT)
 _RESOLVING = int(Stall.BRANCH_RESOLVING)
 _MATH, _SHORT = int(Stall.MATH_PIPE_THROTTLE), int(Stall.SHORT_SCOREBOARD)
 _DISPATCH, _NOT_SELECTED = int(Stall.DISPATCH_STALL), int(Stall.NOT_SELECTED)
@@ -160,6 +159,7 @@ def _launch(
         state.groups[warp] = 0
         state.group_time[warp, :] = 0
         state.arrived_at[warp] = -1
+        state.opens[warp] = 0
         enter(state, partition, warp)
         evaluate(code, state, warp)
         state.sleep[partition] = min(state.sleep[partition], now + 1)
@@ -176,7 +176,7 @@ def _issue(
     number = state.instruction[warp]
     kind = code[number].kind
     state.counts[1] += 1
-    _account(state, stalls, partition, warp, number, code[number].held, now)
+    _account(code, state, stalls, partition, warp, number, now)
     state.issued[warp] = now
     state.table_given[warp] = -1
     late, hold = read_operands(code, state, partition, warp, number, now)
@@ -257,9 +257,8 @@ def _issue(
     name = trace[state.accesses + 6 * (row - 1) + 4] if rows else 0
     arrives = kind in (_BARRIER, _ARRIVE) and (rows == 0 or name)
     if arrives:
-        _arrive(code, state, machine, name, warp, number, state.warps_of_block, now)
-    if kind != _BARRIER or not arrives:  # who opens a barrier waits until it is open, too
-        evaluate(code, state, warp)
+        arrive(code, state, machine, name, warp, number, state.warps_of_block, now)
+    evaluate(code, state, warp)
     return -1
 
 
@@ -295,10 +294,19 @@ def _multiply(
 
 @jit()
 def _account(
-    state: Any, stalls: Any, partition: int, warp: int, number: int, held: float, now: int
+    code: Any, state: Any, stalls: Any, partition: int, warp: int, number: int, now: int
 ) -> None:
-    """Say for which reasons a warp waited since it issued last."""
+    """Say for which reasons a warp waited since it issued last.
+
+    As the profiler's samples say it, who waits for copies waits before what is behind DEPBAR, and
+    who waits for a cluster waits at its barrier.
+    """
     stalls[number, _SELECTED] += 1
+    at = number
+    if code[number].kind == _COPIES_WAIT and state.why[warp] == _LONG:
+        at = min(number + 1, len(stalls) - 1)
+    elif number > 0 and state.why[warp] == _AT_BARRIER and not code[number - 1].defers:
+        at = number - int(code[number - 1].kind == _BARRIER)
     begin = state.issued[warp] + 1
     ready = max(state.ready[warp], begin)
     resolving = min(state.resolving[warp], ready - begin)  # beyond the branch's stall count
@@ -313,12 +321,12 @@ def _account(
         free = since  # `next` may have moved to when a pipe is free
     free = max(min(free, now), ready)
     if free > ready:
-        stalls[number, state.why[warp]] += free - ready
+        stalls[at, state.why[warp]] += free - ready
     if since >= 0:
         waited = now - free
         if state.throttle[warp] == _MATH:
             # In the cycle in which the pipe takes another warp's, this one might have been chosen.
-            others = int(waited / max(held, 1.0))
+            others = int(waited / max(code[number].held, 1.0))
             stalls[number, _NOT_SELECTED] += others
             waited -= others
         stalls[number, state.throttle[warp]] += waited
@@ -328,46 +336,6 @@ def _account(
         held_up = max(0, min(now, port) - max(free, port - state.held_up[partition]))
         stalls[number, _DISPATCH] += held_up
         stalls[number, _NOT_SELECTED] += now - free - held_up
-
-
-@jit()
-def _arrive(
-    code: Any, state: Any, machine: Any, name: int, warp: int, number: int, warps: int, now: int
-) -> None:
-    """Arrive at a barrier; open it where all have. `name`, if it is in registers: see layout.py."""
-    slot = warp // warps
-    barrier, needed = code[number].number, code[number].warps
-    if name:
-        barrier, needed = name - 1 & 15, name - 1 >> 4
-    taken = max(state.barrier_free, float(now)) + machine[_BARRIER_INTERVAL]
-    state.barrier_free = taken
-    state.arrival[slot, barrier] = int(taken)
-    state.arrived[slot, barrier] += 1
-    if code[number].kind == _BARRIER:
-        state.arrived_at[warp] = barrier
-        state.next[warp] = NEVER
-        state.why[warp] = _AT_BARRIER
-    if state.arrived[slot, barrier] >= (needed if needed else state.alive[slot]):
-        _open(code, state, machine, slot, barrier, warps)
-
-
-@jit()
-def _open(code: Any, state: Any, machine: Any, slot: int, barrier: int, warps: int) -> None:
-    """Let those go on that wait at a barrier."""
-    at = state.arrival[slot, barrier] + int(machine[_BARRIER_LATENCY])
-    if barrier == CLUSTER_BARRIER:
-        at += int(machine[_CLUSTER_LATENCY])
-    state.arrived[slot, barrier] = 0
-    fence_off(state)
-    for warp in range(slot * warps, slot * warps + warps):
-        if state.trace[warp] >= 0 and state.arrived_at[warp] == barrier:
-            state.arrived_at[warp] = -1
-            evaluate(code, state, warp)
-            if state.next[warp] < at:
-                state.next[warp] = at
-                state.why[warp] = _AT_BARRIER
-            partition = state.partition[warp]
-            state.sleep[partition] = min(state.sleep[partition], state.next[warp])
 
 
 @jit()
@@ -391,7 +359,7 @@ def _end(
     if state.alive[slot]:
         for barrier in range(state.arrived.shape[1]):
             if state.arrived[slot, barrier] >= state.alive[slot]:
-                _open(code, state, machine, slot, barrier, warps)
+                open_barrier(code, state, machine, slot, barrier, warps)
         return -1
     state.end[state.block[slot]] = now + 1
     state.block[slot] = -1

@@ -195,6 +195,8 @@ CODE = np.dtype(
         ("adu", np.float64),  # cycles for which it holds the unit of constants and barriers
         ("number", np.int64),  # a barrier's, or how many groups may be left; 1: a group's end
         ("warps", np.int64),  # that a barrier waits for; 0: all of the block
+        ("defers", np.int64),  # whether a warp goes on behind a barrier with what passes
+        ("passes", np.int64),  # whether it does not wait for a barrier that defers
     ]
 )  # fmt: skip
 """An instruction."""
@@ -237,6 +239,8 @@ STATE = np.dtype(
         ("time", *_numbers(MOST_WARPS, 6)),  # by scoreboard: when it is free
         ("source", *_numbers(MOST_WARPS, 6)),  # by scoreboard: the stall of waiting for it
         ("arrived_at", *_numbers(MOST_WARPS)),  # the barrier at which it waits; -1: at none
+        ("defers", *_numbers(MOST_WARPS)),  # whether it goes on there with what passes
+        ("opens", *_numbers(MOST_WARPS)),  # when its last barrier opens
         ("copies", *_numbers(MOST_WARPS)),  # when its copies until now are done
         ("groups", *_numbers(MOST_WARPS)),
         ("group_time", *_numbers(MOST_WARPS, GROUPS)),
