@@ -6,7 +6,7 @@ grid: then the grid touches the union of those of all blocks.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from itertools import product
 from math import gcd
 
@@ -108,17 +108,14 @@ def moved_inside(
     solved, _, rank, _ = np.linalg.lstsq(known, means - means[0])
     if rank <= len(axes):
         return []
-    steps = np.rint(_WORDS * solved[:-1]).astype(np.int64)
-    mine, *others = [
-        sectors - (at - places[0]) @ steps // _WORDS
-        for sectors, at in zip(inner.values(), places, strict=True)
-    ]
-    # Where steps are whole, all blocks' are alike; else one may begin or end a sector later.
-    late = (0,) if not (steps % _WORDS).any() else (-1, 0, 1)
-    near = distinct(np.array([mine + by for by in late]))
-    if not all(np.isin(each, near, assume_unique=True).all() for each in others):
-        return []
-    if len(late) == 1 and any(len(each) != len(mine) for each in others):
+    nearest = np.rint(_WORDS * solved[:-1]).astype(np.int64)
+    # What begins or ends within a sector makes the steps uncertain by a word.
+    for beside in product((0, -1, 1), repeat=len(axes)):
+        steps = nearest + np.array(beside, np.int64)
+        mine = _moves_by(steps, places, [*inner.values()])
+        if mine is not None:
+            break
+    else:
         return []
     every = [int(_WORDS // gcd(step, _WORDS)) for step in steps.tolist()]
     found = []
@@ -128,6 +125,24 @@ def moved_inside(
         moved = [(step * by // _WORDS, -(-(size - at) // by)) for step, by, size, at in moves]
         found.append((tuple((step, count) for step, count in moved if step), begin))
     return found
+
+
+def _moves_by(
+    steps: NDArray[np.int64], places: NDArray[np.int64], blocks: Sequence[Numbers]
+) -> Numbers | None:
+    """Return what the first block touches, if all touch that so many words further by axis."""
+    mine, *others = [
+        sectors - (at - places[0]) @ steps // _WORDS
+        for sectors, at in zip(blocks, places, strict=True)
+    ]
+    # Where steps are whole, all blocks' are alike; else one may begin or end a sector later.
+    late = (0,) if not (steps % _WORDS).any() else (-1, 0, 1)
+    near = distinct(np.array([mine + by for by in late]))
+    if not all(np.isin(each, near, assume_unique=True).all() for each in others):
+        return None
+    if len(late) == 1 and any(len(each) != len(mine) for each in others):
+        return None
+    return np.asarray(mine, np.int64)
 
 
 def united(parts: Parts, every: int = 1) -> int:

@@ -148,6 +148,7 @@ def sectors_of(block: Dim3, sectors: np.ndarray, number: int = 0) -> BlockTrace:
 
 @given(st.integers(8, 40), st.integers(1, 400), st.integers(24, 400))
 @example(9, 319, 311)
+@example(10, 295, 263)
 def test_rows_that_do_not_begin_with_sectors_are_likely_to_be_all_of_them(
     blocks: int, words: int, width: int
 ) -> None:
