@@ -111,12 +111,39 @@ def read_together(work: Work, reach: int, l1_bytes: int, of_sm: float) -> float:
     """Return the part of what a block reads that blocks up to `reach` numbers away read, too.
 
     What all blocks read and L1 holds is asked for once by each SM, which has `of_sm` blocks at a
-    time.
+    time. What TMA copies, others copy in the same turn: those that follow lists of tiles read the
+    same rows at other times, too.
     """
     stores = set(work.stores)
-    traces = (*work.probes, *work.traces)
-    found = ((_number(each, work.grid), _read(each, stores)) for each in traces)
-    blocks = {number: sectors for number, sectors in found if len(sectors)}
+    traces = {_number(each, work.grid): each for each in (*work.probes, *work.traces)}
+    loads = {
+        number: each.sectors_of(each.touched.keys() - stores - each.copied.keys())
+        for number, each in traces.items()
+    }
+    asked, together = _together(loads, reach, l1_bytes, of_sm)
+    turns = max((len(some) for each in traces.values() for some in each.copied_in_turn.values()),
+                default=0)  # fmt: skip
+    for turn in range(turns):
+        tiles = {
+            number: _union(
+                some[turn] for load, some in each.copied_in_turn.items()
+                if load not in stores and turn < len(some)
+            )
+            for number, each in traces.items()
+        }  # fmt: skip
+        more, alike = _together(tiles, reach)
+        asked, together = asked + more, together + alike
+    return together / asked if asked else 0.0
+
+
+def _together(
+    read: Mapping[int, NDArray[np.int64]], reach: int, l1_bytes: int = 0, of_sm: float = 1.0
+) -> tuple[float, float]:
+    """Return the sectors that blocks ask for, and those that others near them read, too.
+
+    `read`: sectors by the block's number. Those of one alone tell nothing.
+    """
+    blocks = {number: sectors for number, sectors in read.items() if len(sectors)}
     common = reduce(_common, blocks.values()) if len(blocks) >= FEWEST else _union(())
     held = common if len(common) * SECTOR <= l1_bytes else common[:0]
     asked = together = 0.0
@@ -133,7 +160,7 @@ def read_together(work: Work, reach: int, l1_bytes: int, of_sm: float) -> float:
         ):
             asked += weight * len(sectors)
             together += weight * int(_held(sectors, _union(near)).sum())
-    return together / asked if asked else 0.0
+    return asked, together
 
 
 def read_at_once(work: Work, loads: frozenset[int]) -> float:

@@ -107,8 +107,15 @@ class BlockTrace:
     """What goes on beside warps, in each warp's order, shape (events, 5): instruction, phase of an
     mbarrier (-1: none of this block), bytes, sectors and rows that a copy moves. An instruction of
     -1 belongs to the event before."""
-    copied: Mapping[int, Numbers] = field(default_factory=dict)
-    """The sectors of global memory that copies touch, by instruction; sorted."""
+    copied_in_turn: Mapping[int, tuple[Numbers, ...]] = field(default_factory=dict)
+    """The sectors of global memory that copies touch, by instruction, in turns of as many copies;
+    sorted."""
+
+    @cached_property
+    def copied(self) -> dict[int, Numbers]:
+        """The sectors of global memory that copies touch, by instruction; sorted."""
+        each = self.copied_in_turn.items()
+        return {number: distinct(np.concatenate(turns)) for number, turns in each}
 
     @cached_property
     def times(self) -> Numbers:
@@ -173,7 +180,7 @@ class BlockTrace:
             number: self._sectors(rows[numbers == number], self.base[numbers == number])
             for number in distinct(numbers).tolist()
         }
-        return found | dict(self.copied)
+        return found | self.copied
 
     def sectors_of(self, numbers: Iterable[int]) -> Numbers:
         """Return the sectors that any of some instructions touch, each once; sorted."""

@@ -20,6 +20,9 @@ NO_PHASE = -1
 FURTHER = -1
 """Stands for the instruction of an event that the one before was made with."""
 
+_TURNS, _FEWEST = 64, 8
+"""Turns of a block's copies by one instruction, at most, and copies of a turn, at least."""
+
 
 @dataclass
 class Phases:
@@ -107,12 +110,21 @@ class Phases:
             found = distinct(every[every <= last[:, None]])
             self._copied.setdefault(instruction, []).append(found)
 
-    def take(self) -> tuple[list[NDArray[np.int64]], dict[int, NDArray[np.int64]]]:
+    def take(self) -> tuple[list[NDArray[np.int64]], dict[int, tuple[NDArray[np.int64], ...]]]:
         """Return each warp's events and the sectors that copies touched, and begin the next block.
 
-        An event: instruction, phase, bytes, sectors, rows. Sectors are by instruction.
+        An event: instruction, phase, bytes, sectors, rows. Sectors are by instruction, in turns:
+        of as many copies each.
         """
         events = [np.array(each, dtype=np.int64).reshape(-1, 5) for each in self._events]
-        copied = {number: distinct(np.concatenate(parts)) for number, parts in self._copied.items()}
+        copied = {number: _in_turns(parts) for number, parts in self._copied.items()}
         self._begin()
         return events, copied
+
+
+def _in_turns(parts: list[NDArray[np.int64]]) -> tuple[NDArray[np.int64], ...]:
+    """Join copies that follow one another, so that there are few turns."""
+    each = max(_FEWEST, -(-len(parts) // _TURNS))
+    return tuple(
+        distinct(np.concatenate(parts[at : at + each])) for at in range(0, len(parts), each)
+    )

@@ -70,8 +70,8 @@ class Did:
     """Lines of accesses to global memory."""
     events: list[NDArray[np.int64]]
     """What went on beside it: rows as `Phases.take` returns them."""
-    copied: Mapping[int, NDArray[np.int64]]
-    """Of the block: the sectors that copies touched, by instruction."""
+    copied: Mapping[int, tuple[NDArray[np.int64], ...]]
+    """Of the block: the sectors that copies touched, by instruction and turn."""
 
 
 @dataclass

@@ -123,3 +123,21 @@ def test_a_block_alone_on_its_sm_takes_the_same_however_many_the_sm_could_hold()
         for shared in (0, room)
     )  # fmt: skip
     assert many == one
+
+
+def copying(tiles: list[list[int]]) -> Work:
+    """Return blocks that copy tiles of eight sectors, one of a list in each turn."""
+    made = reading(0, lines=0)
+    traces = [
+        replace(made.traces[0], block=(number, 0, 0), copied_in_turn={
+            0: tuple(8 * tile + np.arange(8) for tile in some)
+        })
+        for number, some in enumerate(tiles)
+    ]  # fmt: skip
+    return replace(made, traces=tuple(traces))
+
+
+def test_tiles_are_copied_together_by_those_that_copy_them_in_the_same_turn() -> None:
+    assert read_together(copying([[0, 1, 2, 3], [0, 1, 2, 3]]), REACH, HELD, 1) == 1
+    assert read_together(copying([[0, 1, 2, 3], [1, 2, 3, 0]]), REACH, HELD, 1) == 0
+    assert read_together(copying([[0, 1, 2, 3], [0, 2, 1, 3]]), REACH, HELD, 1) == 0.5

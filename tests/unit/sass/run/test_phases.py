@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 from simulator import Chip
 from simulator.sass.replay import replay_compiled
@@ -46,3 +47,14 @@ def test_what_is_sent_to_a_neighbour_ends_the_phase_that_warps_wait_for() -> Non
                  if name.startswith("SYNCS.PHASECHK")}  # fmt: skip
         assert sent
         assert sent <= asked
+
+
+@pytest.mark.parametrize(("copies", "turns"), [(1, 1), (8, 1), (9, 2), (512, 64), (5000, 64)])
+def test_copies_that_follow_one_another_are_a_turn(copies: int, turns: int) -> None:
+    phases = Phases(1)
+    for at in range(copies):
+        phases.copy(0, 7, 0, (32, 1, 1), np.array([32 * at]), 32)
+    _, copied = phases.take()
+    assert len(copied[7]) <= turns
+    assert np.concatenate(copied[7]).tolist() == [*range(copies)]
+    assert len({len(each) for each in copied[7][:-1]}) <= 1
