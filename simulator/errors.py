@@ -193,7 +193,7 @@ class BarrierError(ExecutionError):
 
 
 class DeadlockError(ExecutionError):
-    """No warp can continue: a barrier that some threads never reach."""
+    """No warp can continue: what it waits for, a barrier or registers, never comes."""
 
 
 class LimitError(ExecutionError):

@@ -19,6 +19,7 @@ __all__ = [
     "BulkGroup",
     "ClusterBarrier",
     "GroupOrder",
+    "MaxRegisters",
     "Mbarrier",
     "Operand",
     "Product",
@@ -124,6 +125,15 @@ class GroupOrder:
 
 
 @dataclass(frozen=True)
+class MaxRegisters:
+    """USETMAXREG: a warp takes registers from its block's, or gives some up."""
+
+    count: int
+    """How many it has per thread then."""
+    gives: bool
+
+
+@dataclass(frozen=True)
 class ClusterBarrier:
     """UCGABAR_ARV and UCGABAR_WAIT: the barrier of all threads of a cluster."""
 
@@ -153,6 +163,6 @@ class SystemCall:
 
 
 Request = (
-    Mbarrier | TileCopy | Bulk | BulkGroup | Product | GroupOrder | ClusterBarrier | AsyncStore
-    | SystemCall
+    Mbarrier | TileCopy | Bulk | BulkGroup | Product | GroupOrder | MaxRegisters
+    | ClusterBarrier | AsyncStore | SystemCall
 )  # fmt: skip

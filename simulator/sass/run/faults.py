@@ -14,7 +14,7 @@ from simulator.errors import (
     UnsupportedError,
 )
 from simulator.sass.lift.layout import Fault
-from simulator.sass.run import mbarrier
+from simulator.sass.run import mbarrier, registers
 
 if TYPE_CHECKING:
     from simulator.sass.run.grid import Dim3, GridRun
@@ -176,6 +176,8 @@ def describe(units: Units, wait: Wait) -> list[str]:
         return [f"the barrier of the cluster, at which it has arrived {wait.arrivals} times"]
     if wait.what == "warpgroup":
         return ["the other warps of its warpgroup, which must come to the same instruction"]
+    if wait.what == "registers":
+        return [registers.describe(units, wait)]
     found = []
     for asked in wait.asked:
         owner, place = units.block_at(asked.address)

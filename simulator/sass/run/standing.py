@@ -35,10 +35,12 @@ class Wait:
 
     call: Call
     what: str
-    """mbarrier, cluster or warpgroup."""
+    """mbarrier, cluster, warpgroup or registers."""
     asked: tuple[Asked, ...] = ()
     """Of mbarriers: the phases whose ends it waits for, one of them at least."""
     predicate: int | None = None
     """Of mbarriers: what says whether the phase is over."""
     arrivals: int = 0
     """Of a cluster's barrier: how often this warp has arrived."""
+    registers: int = 0
+    """Of registers: how many it asks for per thread."""

@@ -22,13 +22,14 @@ from simulator.sass.lift.requests import (
     BulkGroup,
     ClusterBarrier,
     GroupOrder,
+    MaxRegisters,
     Mbarrier,
     Product,
     Reply,
     SystemCall,
     TileCopy,
 )
-from simulator.sass.run import barriers, copies, products, system
+from simulator.sass.run import barriers, copies, products, registers, system
 from simulator.sass.run.phases import Phases
 from simulator.sass.run.rows import Bytes
 from simulator.sass.run.standing import Call, Wait
@@ -56,6 +57,7 @@ _SERVERS: dict[type, Callable[[Any, Call, Any], int]] = {
     AsyncStore: copies.serve_store,
     Product: products.serve,
     GroupOrder: products.serve_order,
+    MaxRegisters: registers.serve,
     SystemCall: system.serve,
 }
 
@@ -97,6 +99,8 @@ class Units:
         self.warpgroups = Warpgroups()
         self.turns: dict[int, list[int]] = {}
         """Of each mbarrier: its parity, and how many of its phases are over."""
+        self.pool = self._full_pool()
+        """The registers of its warps."""
         self.joined = 0
         """How often the barrier of the cluster opened, as a warp of this block knows."""
         self.is_awake = True
@@ -111,6 +115,11 @@ class Units:
         """Begin a block."""
         self.problem, self.blamed, self.waits, self.is_awake = None, None, [], True
         self.turns, self.warpgroups, self.joined = {}, Warpgroups(), 0
+        self.pool = self._full_pool()
+
+    def _full_pool(self) -> registers.RegisterPool:
+        """Return the registers of a block that begins."""
+        return registers.RegisterPool(len(self.warps.memory), self.cluster.launch.kernel.registers)
 
     def end(self) -> None:
         """End a block: what the warps of its warpgroups left out is a problem."""

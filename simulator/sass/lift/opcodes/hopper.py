@@ -16,6 +16,7 @@ from simulator.sass.lift.requests import (
     BulkGroup,
     ClusterBarrier,
     GroupOrder,
+    MaxRegisters,
     Mbarrier,
     Operand,
     Product,
@@ -199,12 +200,18 @@ def _warpgroup(line: Line) -> Emit:
     return emit
 
 
-@lifts("USETMAXREG", says="Changes a warp's number of registers; there are always enough here.")
+@lifts("USETMAXREG", says="A warp gives registers up, or waits until its block has enough.")
 def _registers(line: Line) -> Emit:
     line.only("TRY_ALLOC", "DEALLOC", "ALLOC", "CTAPOOL")
     granted = line.predicate_target() if line.peek(Predicate) else None
-    line.immediate()
-    return lambda block: block.write_condition(granted, block.at.bit(True))
+    gives = line.has("DEALLOC")
+    change = served(line, MaxRegisters(line.immediate(), gives), waits=not gives)
+
+    def emit(block: Block) -> None:
+        block.write_condition(granted, block.at.bit(True))  # a try that fails waits
+        change(block)
+
+    return emit
 
 
 @lifts("HGMMA", "QGMMA", "IGMMA", "BGMMA", says="A warpgroup's matrix product (wgmma).")
