@@ -50,8 +50,9 @@ SETS = {
     "twenty-seventh": "h100_timed_twentyseventh",
     "twenty-eighth": "h100_timed_twentyeighth", "twenty-ninth": "h100_timed_twentyninth",
     "thirtieth": "h100_timed_thirtieth", "thirty-first": "h100_timed_thirtyfirst",
-    "thirty-second": "h100_timed_thirtysecond",
-    "thirty-third": "h100_timed_thirtythird",
+    "thirty-second": "h100_timed_thirtysecond", "thirty-third": "h100_timed_thirtythird",
+    "thirty-fourth a": "h100_timed_thirtyfourth_a",
+    "thirty-fourth b": "h100_timed_thirtyfourth_b",
 }  # fmt: skip
 """The recorded sets of launches in order, each with its table of `DATA`."""
 

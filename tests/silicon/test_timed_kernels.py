@@ -28,7 +28,8 @@ PAIRED = [
                  "eighteenth", "eighteenth_maps", "nineteenth", "twentieth",
                  "twentyfirst", "twentysecond", "twentythird", "twentyfourth",
                  "twentyfifth", "twentysixth", "twentyseventh", "twentyeighth", "twentyninth",
-                 "thirtieth", "thirtyfirst", "thirtysecond", "thirtythird")
+                 "thirtieth", "thirtyfirst", "thirtysecond", "thirtythird",
+                 "thirtyfourth_a", "thirtyfourth_b", "thirtyfourth_b_maps")
     for case in read_cases(HERE / f"timed/{name}.json")
 ]  # fmt: skip
 CASES = {case["name"]: case for case in read_cases(HERE / "timed/cases.json")}
