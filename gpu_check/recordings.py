@@ -223,7 +223,8 @@ def _measurements(op: str, mine: dict[str, NDArray[Any]]) -> Measurements:
 
 PackagedRecording = Literal["h100_accesses", "h100_loops", "h200_accesses", "h200_loops"]
 PackagedTable = Literal[
-    "devices", "h100_accesses", "h100_atomic_lines", "h100_atomics", "h100_atomics_beside",
+    "devices", "h100_accesses", "h100_atomic_lines", "h100_atomic_sweeps", "h100_atomics",
+    "h100_atomics_beside",
     "h100_bandwidth", "h100_banks", "h100_banks_beside", "h100_behind",
     "h100_behind_loads", "h100_behind_stores",
     "h100_aside", "h100_backlog", "h100_barrier_loops", "h100_block_ends", "h100_blocks",

@@ -13,6 +13,7 @@ from typing import Any
 from gpu_check.recordings import write_table
 from gpu_check.timing.aside import measure_aside
 from gpu_check.timing.atomic_lines import measure_atomic_lines, measure_atomics_beside
+from gpu_check.timing.atomic_sweeps import measure_atomic_sweeps
 from gpu_check.timing.atomics import measure_atomics
 from gpu_check.timing.banks import measure_banks
 from gpu_check.timing.banks_beside import measure_banks_beside
@@ -133,6 +134,7 @@ _TABLES: dict[str, Callable[[], list[dict[str, Any]]]] = {
     "in_place": measure_in_place,
     "fills": measure_fills,
     "flight": measure_flight,
+    "atomic_sweeps": measure_atomic_sweeps,
     "atomics": measure_atomics,
     "atomic_lines": measure_atomic_lines,
     "atomics_beside": measure_atomics_beside,

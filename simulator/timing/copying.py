@@ -11,10 +11,10 @@ from __future__ import annotations
 from typing import Any
 
 from simulator.jit import jit
-from simulator.timing.far import OF_L2
 from simulator.timing.kept import count_sectors
 from simulator.timing.machine import NUMBERS
 from simulator.timing.state import CROWDED, MOST_COPIES, Kind
+from simulator.timing.ways import OF_L2
 
 __all__ = ["begin_copy", "copy_begins", "crowd", "is_copy", "note_copy", "own_sectors"]
 

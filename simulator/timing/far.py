@@ -18,15 +18,13 @@ from simulator.timing.kept import (
     touch,
 )
 from simulator.timing.machine import NUMBERS
-from simulator.timing.state import MOST_GONE, PLACES, WAYS, Kind
+from simulator.timing.state import MOST_GONE, WAYS, Kind
 from simulator.timing.traces import SECTOR, SECTORS
+from simulator.timing.ways import OF_ATOMICS, OF_DRAM, OF_L2, OF_STORES, ask, depart, hold
 
 __all__ = [
     "AHEAD",
     "FILLED",
-    "OF_ATOMICS",
-    "OF_L2",
-    "OF_STORES",
     "access",
     "from_l2",
     "load_local",
@@ -43,16 +41,13 @@ _REQUEST, _DRAM_STORED = NUMBERS.index("request"), NUMBERS.index("dram_stored")
 _DRAM_HOLDS, _FETCHED = NUMBERS.index("dram_holds"), NUMBERS.index("dram_fetched")
 _L2_SPREAD, _DRAM_SPREAD = NUMBERS.index("l2_spread"), NUMBERS.index("dram_spread")
 _L2_WAIT, _DRAM_WAIT = NUMBERS.index("l2_wait"), NUMBERS.index("dram_wait")
-_WAIT_WRITTEN, _WRITTEN_LOAD = NUMBERS.index("dram_wait_written"), NUMBERS.index("dram_wait_load")
-_MEMORY, _MOST_LOAD = NUMBERS.index("load_memory"), NUMBERS.index("load_most")
 _STORE_JOINS, _ATOM_HOT = NUMBERS.index("store_joins"), NUMBERS.index("atom_hot")
 _STORE_REQUEST, _STORE_LINE = NUMBERS.index("store_request"), NUMBERS.index("store_line")
 _LOCAL_STORED, _LOCAL_FAR = NUMBERS.index("local_stored"), NUMBERS.index("local_far")
 _LOCAL_MISSED, _LOCAL_LAST = NUMBERS.index("local_missed"), NUMBERS.index("local_last")
 _ATOM_ASKED, _ATOM_MORE = NUMBERS.index("atom_asked"), NUMBERS.index("atom_more")
 _ATOM_PACKET, _ATOM_GIVEN = NUMBERS.index("atom_packet"), NUMBERS.index("atom_given")
-_ATOM_LATENCY = NUMBERS.index("atom_latency")
-OF_L2, OF_STORES, _OF_DRAM, OF_ATOMICS = range(PLACES)
+_ATOM_LATENCY, _ATOM_DRAM = NUMBERS.index("atom_latency"), NUMBERS.index("atom_dram")
 _LOADED = 16
 """Of a line of L1, behind the bits of its sectors: that something of it was loaded."""
 AHEAD = -2
@@ -83,7 +78,9 @@ def access(
         sectors = count_sectors(mask)
         if kind == _ATOMIC:
             state.counts[6] += sectors
-            done = max(done, _atomic(state, machine, one, sectors, given >> FILLED, now))
+            fresh = count_sectors(mask & ~touch(state, machine, line, mask, True))
+            filled = given >> FILLED
+            done = max(done, _atomic(state, machine, one, sectors, fresh, filled, now))
             continue
         if bypasses and kind != _STORE:
             state.counts[3] += sectors
@@ -146,46 +143,6 @@ def _find(state: Any, index: int, line: int) -> int:
 
 
 @jit()
-def _ask(
-    state: Any, machine: Any, place: int, cycles: float, wait: float, now: int, sent: int = -1
-) -> float:
-    """Ask a place for some cycles of its work; when it is done, but for the latency.
-
-    The busier it was lately, the longer a request waits before: `wait` cycles where it is half
-    busy, and more by how little time is free (gpu_check/data/h100_flight.csv).
-    """
-    begin = max(float(max(now, sent)), state.free[place])
-    state.free[place] = begin + cycles
-    if place == OF_STORES:
-        state.way += cycles
-    # TMA asks ahead, for when it comes to a copy: who asks after that is at no earlier time.
-    at = max(float(now), state.load_at[place])
-    past = min((at - state.load_at[place]) / machine[_MEMORY], 1.0)
-    state.load[place] = state.load[place] * (1 - past) + cycles
-    state.load_at[place] = at
-    load = min(state.load[place] / machine[_MEMORY], machine[_MOST_LOAD])
-    wait *= load / (1 - load)
-    if place == _OF_DRAM:  # reads wait longer among writes
-        load = min(load, machine[_WRITTEN_LOAD])
-        wait += machine[_WAIT_WRITTEN] * load / (1 - load)
-    return float(max(begin, now + wait) + cycles)
-
-
-@jit()
-def _hold(state: Any, cycles: float, now: int) -> None:
-    """Keep the way on which stores go busy for some cycles."""
-    state.free[OF_STORES] = max(state.free[OF_STORES], float(now)) + cycles
-    state.way += cycles
-
-
-@jit()
-def _depart(state: Any, cycles: float, now: int) -> float:
-    """Let something of a warp go behind what the SM sent before; when it has left."""
-    state.sent = max(state.sent, float(now)) + cycles
-    return float(state.sent)
-
-
-@jit()
 def from_l2(
     state: Any, machine: Any, sectors: int, asks: float, share: float, rate: float, now: int,
     line: int = -1, mask: int = 0,
@@ -203,21 +160,21 @@ def from_l2(
     asked = -(-sectors // SECTORS) * machine[_STORE_ASKED]
     sent = now
     if line != AHEAD:
-        sent = int(_depart(state, asked, now) - asked)
-    there = _ask(state, machine, OF_L2, cycles, machine[_L2_WAIT], now, sent) + machine[_L2]
+        sent = int(depart(state, asked, now) - asked)
+    there = ask(state, machine, OF_L2, cycles, machine[_L2_WAIT], now, sent) + machine[_L2]
     # So does what comes from the other part of the L2 (gpu_check/data/h100_turnover.csv).
-    _hold(state, asked, now)
+    hold(state, asked, now)
     state.moved += sectors
     has = known(state, machine, line, mask, share)
     if few and has != HERE and is_across(state, sectors, machine[_CROSSED], line):
-        _hold(state, 32 * sectors / machine[_STORE_RATE], now)
+        hold(state, 32 * sectors / machine[_STORE_RATE], now)
         there += machine[_FAR]
     away = far_away(state, machine, sectors, share, line, mask, has)
     if away:
         if few:  # it goes behind what the L2 was asked for before
-            state.free[_OF_DRAM] = max(state.free[_OF_DRAM], state.free[OF_L2])
+            state.free[OF_DRAM] = max(state.free[OF_DRAM], state.free[OF_L2])
         cycles = 32 * away * machine[_FETCHED] / machine[_DRAM_RATE]
-        far = _ask(state, machine, _OF_DRAM, cycles, machine[_DRAM_WAIT], now, sent)
+        far = ask(state, machine, OF_DRAM, cycles, machine[_DRAM_WAIT], now, sent)
         if few:  # and holds up what comes behind it
             held = max(cycles - 32 * away / rate, 0.0)
             state.free[OF_L2] += held * machine[_DRAM_HOLDS]
@@ -278,8 +235,8 @@ def _store(state: Any, machine: Any, line: int, mask: int, filled: int, now: int
 def _goes_in_part(state: Any, machine: Any, sectors: int, now: int) -> None:
     """Take the time of a sector more for so many of a line that are not whole."""
     more = _store_cycles(machine, sectors + 1, False) - _store_cycles(machine, sectors, False)
-    _hold(state, more, now)
-    _depart(state, more, now)
+    hold(state, more, now)
+    depart(state, more, now)
 
 
 @jit()
@@ -318,7 +275,7 @@ def store_local(
             _goes_in_part(state, machine, each, now)
         late = more * (state.free[OF_STORES] - busy)
         state.free[OF_STORES] += late
-        _depart(state, late, now)
+        depart(state, late, now)
 
 
 @jit()
@@ -353,28 +310,37 @@ def to_l2(
     state.counts[5] += sectors
     state.moved += sectors
     cycles = _store_cycles(machine, sectors, is_whole)
-    there = _ask(state, machine, OF_STORES, cycles, 0.0, now) + machine[_L2]
+    there = ask(state, machine, OF_STORES, cycles, 0.0, now) + machine[_L2]
     away = spread_over(state, fresh, share) if fresh else 0
     if of_warp:
         alone = max(cycles, 32 * away / machine[_DRAM_RATE])
-        _goes(state, sectors, _depart(state, alone, now))
+        _goes(state, sectors, depart(state, alone, now))
     if away:
-        cycles = 32 * away / machine[_DRAM_RATE]
-        far = _ask(state, machine, _OF_DRAM, cycles, machine[_DRAM_WAIT], now)
-        # What stores drive out goes to DRAM before more of them are taken.
-        state.free[OF_STORES] = max(state.free[OF_STORES], state.free[_OF_DRAM])
-        there = max(there, far + machine[_DRAM])
+        there = max(there, _drive_out(state, machine, away, now))
     state.stored = state.free[OF_STORES]
     return int(there)
 
 
 @jit()
-def _atomic(state: Any, machine: Any, one: Any, sectors: int, filled: int, now: int) -> int:
+def _drive_out(state: Any, machine: Any, sectors: int, now: int) -> float:
+    """Let DRAM take sectors that are driven out of the L2; when it has them."""
+    cycles = 32 * sectors / machine[_DRAM_RATE]
+    far = ask(state, machine, OF_DRAM, cycles, machine[_DRAM_WAIT], now)
+    # They go there before more is stored.
+    state.free[OF_STORES] = max(state.free[OF_STORES], state.free[OF_DRAM])
+    return float(far + machine[_DRAM])
+
+
+@jit()
+def _atomic(
+    state: Any, machine: Any, one: Any, sectors: int, fresh: int, filled: int, now: int
+) -> int:
     """Ask L2 to change sectors of a line; when the old values are there.
 
-    `filled`: bytes of each. They take the way of stores: a packet for each sector and one before
-    them, or one for a single word. Those that give the old value take longer, longer still where
-    they compare; so do doubles that fill sectors. The L2 looks them up as it does loads
+    `fresh`: those that the block changes first, of which DRAM brings and takes a share. `filled`:
+    bytes of each. They take the way of stores: a packet for each sector and one before them, or one
+    for a single word. Those that give the old value take longer, longer still where they compare;
+    so do doubles that fill sectors. The L2 looks them up as it does loads
     (gpu_check/data/h100_atomic_lines.csv, h100_atomics_beside.csv). Those that meet in few words
     wait for each other there, and loads do not wait for them.
     """
@@ -387,11 +353,14 @@ def _atomic(state: Any, machine: Any, one: Any, sectors: int, filled: int, now: 
         way = max(way, machine[_ATOM_GIVEN] * (sectors + 0.5 * is_whole) * more)
     elif is_whole and one.word > _WORD:
         way = max(way, machine[_ATOM_GIVEN] * sectors)
-    there = _ask(state, machine, OF_STORES, way, 0.0, now)
-    _depart(state, way, now)
+    there = ask(state, machine, OF_STORES, way, 0.0, now)
+    depart(state, way, now)
     asked = machine[_ATOM_ASKED] + (sectors - 1) * machine[_ATOM_MORE]
-    there = max(there, _ask(state, machine, OF_L2, asked, 0.0, now))
-    there = max(there, _ask(state, machine, OF_ATOMICS, sectors * machine[_ATOM_HOT], 0.0, now))
+    there = max(there, ask(state, machine, OF_L2, asked, 0.0, now))
+    there = max(there, ask(state, machine, OF_ATOMICS, sectors * machine[_ATOM_HOT], 0.0, now))
     state.free[OF_ATOMICS] = max(state.free[OF_ATOMICS], there)
+    away = spread_over(state, fresh, machine[_ATOM_DRAM]) if fresh else 0
+    if away:
+        there = max(there, _drive_out(state, machine, away, now))
     _goes(state, sectors, there)
     return int(there + machine[_ATOM_LATENCY])

@@ -9,12 +9,13 @@ from simulator.timing.constant_caches import read_table
 from simulator.timing.copying import crowd, is_copy, note_copy, own_sectors
 from simulator.timing.data_pipe import occupy, turned
 from simulator.timing.events import arrive, ask_phase, copy_tile
-from simulator.timing.far import OF_L2, access, from_l2, load_local, store_local
+from simulator.timing.far import access, from_l2, load_local, store_local
 from simulator.timing.kept import COMMON
 from simulator.timing.machine import NUMBERS
 from simulator.timing.scoreboards import settle
 from simulator.timing.state import GLOBALS, GROUPS, NEVER, PARTITIONS, QUEUE, Kind, Stall
 from simulator.timing.traces import SECTORS
+from simulator.timing.ways import OF_L2
 
 __all__ = ["ask", "enqueue", "leave", "overtake", "send"]
 

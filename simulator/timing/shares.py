@@ -55,6 +55,8 @@ class Held:
     """Shares of what is accessed of local memory: see `local_shares`."""
     fetched: float
     """Sectors that DRAM brings for one that is read once."""
+    changed: float
+    """Of what atomics change, the share that the L2 has lost."""
 
 
 def held_of(work: Work, chip: Chip, machine: Mapping[str, float]) -> Held:
@@ -105,10 +107,12 @@ def held_of(work: Work, chip: Chip, machine: Mapping[str, float]) -> Held:
     stored = kept.stored * found.writes + local["far_written"]
     moved = kept.lost * found.reads + local["far_read"] + stored
     stored /= moved or 1
+    begin, end = machine["changed_from"], machine["changed_to"]
+    changed = float(np.interp(lines / (chip.l2_bytes or math.inf), (begin, end), (0, 1)))
     return Held(
         l2_bytes=forgets, kept=kept, loaded=loaded, share=share, stored_share=stored_share,
         part=part, sharers=sharers, l2_rate=rate, together=together, written=stored,
-        draws=draws, local=local, fetched=found.fetched,
+        draws=draws, local=local, fetched=found.fetched, changed=changed,
     )  # fmt: skip
 
 
@@ -172,6 +176,8 @@ def numbers_of(work: Work, machine: Mapping[str, float], held: Held, sms: int) -
         "dram_share": from_dram,
         "dram_fetched": fetched,
         "dram_stored": held.kept.stored * held.stored_share,
+        # What atomics change is stored, and read before, if the L2 has lost it.
+        "atom_dram": (held.kept.stored + held.changed) * held.stored_share,
         "crossed": (1 - draws.part) * held.kept.crossed * held.share + draws.part * draws.crossed,
         "l2_rate": held.l2_rate,
         "atom_hot": hot_cycles(work, machine) / blocks,

@@ -18,12 +18,12 @@ from simulator.timing.data_pipe import fence_off
 from simulator.timing.dispatch import dispatch
 from simulator.timing.events import expect, next_event
 from simulator.timing.factors import dispatched, hold_up
-from simulator.timing.far import OF_ATOMICS, OF_STORES
 from simulator.timing.fetching import fetch
 from simulator.timing.machine import NUMBERS
 from simulator.timing.queues import enqueue
 from simulator.timing.scoreboards import evaluate
 from simulator.timing.state import CODE_LINE, GLOBALS, GROUPS, NEVER, Kind, Stall
+from simulator.timing.ways import OF_ATOMICS, OF_STORES
 
 __all__ = ["simulate"]
 

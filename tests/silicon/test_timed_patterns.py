@@ -10,6 +10,7 @@ import pytest
 
 from gpu_check.recordings import PackagedTable, packaged_table
 from gpu_check.timing import (
+    atomic_sweeps,
     constant_lanes,
     constant_misses,
     constant_operands,
@@ -322,3 +323,21 @@ def test_warps_that_read_tables_at_places_of_their_own_take_what_they_took(row: 
 
     each = (of(3) - of(1)) / (2 * words)
     assert each == pytest.approx(float(row["cycles"]), rel=0.25 if blocks > 1 else 0.08)
+
+
+@pytest.mark.parametrize(
+    "row",
+    rows("h100_atomic_sweeps", {"mebibytes": ["32", "96"]}, how="side by side", words="1"),
+)
+def test_additions_that_sweep_memory_take_what_they_took(row: Row) -> None:
+    """Up to nearly all of the L2 they take what it takes; of more, DRAM brings and takes all.
+
+    Not those anywhere: of more than the L2 an H100 takes twice as long for each sector. Nor those of
+    four words, which come around to where they were: replay takes each block's memory as its own.
+    """
+    words, size = int(row["words"]), int(row["mebibytes"])
+    source = atomic_sweeps.atomic_sweep_source(words)
+    args = [np.zeros(size << 18, np.float32), np.int32(0), np.uint32((size << 18) // words),
+            np.zeros(132, np.int64)]  # fmt: skip
+    each = cycles(source, f"sweep_{words}", 132, 32, args) / (17 * 8 * 32)
+    assert each == pytest.approx(float(row["cycles"]), rel=0.2)

@@ -29,3 +29,28 @@ def test_dram_moves_what_it_moved(row: dict[str, str]) -> None:
     kept = held_of(report.relaunch().work(H100), H100, machine).kept
     assert kept.lost == pytest.approx(float(row["read"]), abs=0.08)
     assert kept.stored == pytest.approx(float(row["written"]), abs=0.12)
+
+
+_ADDS = """
+extern "C" __global__ void adds(float *data) {
+    atomicAdd(data + blockIdx.x * blockDim.x + threadIdx.x, 1.0f);
+}"""
+
+
+@needs_compiler
+@pytest.mark.parametrize("row", [
+    row for row in packaged_table("h100_atomic_sweeps")
+    if (row["words"], row["how"]) == ("1", "side by side")
+], ids=lambda row: row["mebibytes"])  # fmt: skip
+def test_the_l2_has_what_atomics_change_until_it_is_nearly_full(row: dict[str, str]) -> None:
+    floats = int(row["mebibytes"]) << 18
+    report = replay_compiled(
+        _ADDS, kernel="adds", grid=floats // 256, block=256, chip="H100",
+        args=[np.zeros(floats, np.float32)],
+    )  # fmt: skip
+    machine = machine_of(H100)
+    assert machine is not None
+    lost = held_of(report.relaunch().work(H100), H100, machine).changed
+    # Where it has all, an H100 takes 10.7 cycles per warp; where it has nothing, twice as long.
+    assert (lost > 0.5) == (float(row["cycles"]) > 20)
+    assert lost in (0, pytest.approx(1, abs=0.01))
