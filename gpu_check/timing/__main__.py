@@ -50,6 +50,7 @@ from gpu_check.timing.gathers_beside import measure_gathers_beside
 from gpu_check.timing.gpc_reads import measure_gpc_reads
 from gpu_check.timing.handed_out import measure_handed_out
 from gpu_check.timing.hot_lines import measure_hot_lines
+from gpu_check.timing.hot_stores import measure_hot_stores
 from gpu_check.timing.hot_tiles import measure_hot_tiles, measure_shared_tiles
 from gpu_check.timing.in_place import measure_in_place
 from gpu_check.timing.in_turn import measure_in_turn
@@ -157,6 +158,7 @@ _TABLES: dict[str, Callable[[], list[dict[str, Any]]]] = {
     "gpc_reads": measure_gpc_reads,
     "handed_out": measure_handed_out,
     "hot_lines": measure_hot_lines,
+    "hot_stores": measure_hot_stores,
     "hot_tiles": measure_hot_tiles,
     "shared_tiles": measure_shared_tiles,
     "first_places": measure_first_places,

@@ -1,4 +1,4 @@
-"""Atomics of a grid that meet: the L2 does those of a kilobyte one after the other."""
+"""Atomics and stores of a grid that meet: the L2 does those of a kilobyte one after the other."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 
 from simulator.timing.code import ATOMICS, REDUCTIONS
 from simulator.timing.footprint import footprint
-from simulator.timing.traces import SECTOR, BlockTrace
+from simulator.timing.traces import SECTOR, SECTORS, BlockTrace
 from simulator.timing.work import Work
 
-__all__ = ["hot_cycles", "near_share", "reduced_cycles"]
+__all__ = ["hot_cycles", "hot_stores", "near_share", "reduced_cycles"]
 
 _KILOBYTE = 32
 """Sectors."""
@@ -83,6 +83,42 @@ def hot_cycles(work: Work, machine: Mapping[str, float]) -> float:
     known = footprint((), ran, work.grid, numbers, cluster).written
     grid = footprint(work.probes, work.traces, work.grid, numbers, cluster).written
     return float(hottest * known / max(grid, 1))
+
+
+def hot_stores(work: Work, machine: Mapping[str, float]) -> float:
+    """Return the cycles for which the L2 stores to the kilobyte that most stores meet in.
+
+    They are the grid's, per sector of which a block stores a part: one part of the L2 does all of a
+    kilobyte (gpu_check/data/h100_hot_stores.csv). Blocks that were traced stand for the grid where
+    at least two of them meet, or where there is one block.
+    """
+    chosen = np.setdiff1d(work.stores, _atomic_instructions(work))
+    ran = _several(work)
+    each = [_in_part(trace, chosen) for trace in ran]
+    places, which = np.unique(np.concatenate([place for place, _ in each]), return_inverse=True)
+    counts = np.concatenate([count for _, count in each])
+    sums = np.bincount(which, counts, len(places))
+    seen = np.bincount(which, minlength=len(places))
+    most = sums[seen >= min(work.blocks, 2)].max(initial=0.0)
+    return float(machine["store_part"] * most / max(counts.sum(), 1) * work.blocks)
+
+
+def _in_part(
+    trace: BlockTrace, chosen: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Return the kilobytes in which a block stores parts of sectors, and how many to each."""
+    rows, which = trace.rows, trace.global_rows()
+    mine = np.isin(rows.number[which], chosen)
+    which, base = which[mine], trace.base[mine]
+    counts = np.diff(rows.line_begin)[which]
+    first = np.repeat(rows.line_begin[which] - np.cumsum(counts) + counts, counts)
+    place = first + np.arange(counts.sum())
+    sectors = (rows.mask[place][:, None] >> np.arange(SECTORS) & 1).sum(axis=1)
+    sectors *= rows.filled[place] < SECTOR
+    kilobyte = (np.repeat(base, counts) + rows.line[place]) * SECTORS // _KILOBYTE
+    found, where = np.unique(kilobyte[sectors > 0], return_inverse=True)
+    sums = np.bincount(where, sectors[sectors > 0], len(found))
+    return found, sums.astype(np.float64)
 
 
 def reduced_cycles(work: Work, machine: Mapping[str, float]) -> float:

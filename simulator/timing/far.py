@@ -20,7 +20,7 @@ from simulator.timing.kept import (
 from simulator.timing.machine import NUMBERS
 from simulator.timing.state import MOST_GONE, WAYS, Kind
 from simulator.timing.traces import SECTOR, SECTORS
-from simulator.timing.ways import OF_ATOMICS, OF_DRAM, OF_L2, OF_STORES, ask, depart, hold
+from simulator.timing.ways import OF_ATOMICS, OF_DRAM, OF_L2, OF_PARTS, OF_STORES, ask, depart, hold
 
 __all__ = [
     "AHEAD",
@@ -41,7 +41,8 @@ _REQUEST, _DRAM_STORED = NUMBERS.index("request"), NUMBERS.index("dram_stored")
 _DRAM_HOLDS, _FETCHED = NUMBERS.index("dram_holds"), NUMBERS.index("dram_fetched")
 _L2_SPREAD, _DRAM_SPREAD = NUMBERS.index("l2_spread"), NUMBERS.index("dram_spread")
 _L2_WAIT, _DRAM_WAIT = NUMBERS.index("l2_wait"), NUMBERS.index("dram_wait")
-_STORE_JOINS, _ATOM_HOT = NUMBERS.index("store_joins"), NUMBERS.index("atom_hot")
+_STORE_JOINS, _STORE_HOT = NUMBERS.index("store_joins"), NUMBERS.index("store_hot")
+_ATOM_HOT = NUMBERS.index("atom_hot")
 _STORE_REQUEST, _STORE_LINE = NUMBERS.index("store_request"), NUMBERS.index("store_line")
 _LOCAL_STORED, _LOCAL_FAR = NUMBERS.index("local_stored"), NUMBERS.index("local_far")
 _LOCAL_MISSED, _LOCAL_LAST = NUMBERS.index("local_missed"), NUMBERS.index("local_last")
@@ -228,7 +229,10 @@ def _store(state: Any, machine: Any, line: int, mask: int, filled: int, now: int
     # DRAM gets a sector once, however often it is stored while the L2 has it.
     fresh = new & ~touch(state, machine, line, new, True)
     is_whole, once = filled >= SECTOR, count_sectors(fresh)
-    to_l2(state, machine, count_sectors(new), once, machine[_DRAM_STORED], is_whole, now)
+    sectors, met = count_sectors(new), 0.0
+    if not is_whole and machine[_STORE_HOT] > 0:
+        met = ask(state, machine, OF_PARTS, sectors * machine[_STORE_HOT], 0.0, now)
+    to_l2(state, machine, sectors, once, machine[_DRAM_STORED], is_whole, now, True, met)
 
 
 @jit()
@@ -300,12 +304,12 @@ def _goes(state: Any, sectors: int, there: float) -> None:
 @jit()
 def to_l2(
     state: Any, machine: Any, sectors: int, fresh: int, share: float, is_whole: bool, now: int,
-    of_warp: bool = True,
+    of_warp: bool = True, met: float = 0.0,
 ) -> int:  # fmt: skip
     """Store sectors to the L2; when they are there.
 
     `fresh`: those that DRAM takes a share of; `is_whole`: whether all bytes of them are stored;
-    `of_warp`: else TMA stores them, ahead.
+    `of_warp`: else TMA stores them, ahead; `met`: when the L2 has done those that they meet.
     """
     state.counts[5] += sectors
     state.moved += sectors
@@ -314,11 +318,11 @@ def to_l2(
     away = spread_over(state, fresh, share) if fresh else 0
     if of_warp:
         alone = max(cycles, 32 * away / machine[_DRAM_RATE])
-        _goes(state, sectors, depart(state, alone, now))
+        _goes(state, sectors, max(depart(state, alone, now), met))
     if away:
         there = max(there, _drive_out(state, machine, away, now))
-    state.stored = state.free[OF_STORES]
-    return int(there)
+    state.stored = max(state.free[OF_STORES], met)
+    return int(max(there, met))
 
 
 @jit()

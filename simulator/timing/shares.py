@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from simulator.law.chips import Chip
-from simulator.timing.atomics import hot_cycles, near_share
+from simulator.timing.atomics import hot_cycles, hot_stores, near_share
 from simulator.timing.draws import Draws, drawn
 from simulator.timing.local_memory import local_shares
 from simulator.timing.machine import l1_bytes
@@ -181,6 +181,7 @@ def numbers_of(work: Work, machine: Mapping[str, float], held: Held, sms: int) -
         "crossed": (1 - draws.part) * held.kept.crossed * held.share + draws.part * draws.crossed,
         "l2_rate": held.l2_rate,
         "atom_hot": hot_cycles(work, machine) / blocks,
+        "store_hot": hot_stores(work, machine) / blocks,
         # Sectors of one SM stand for those of all, beside what the L2 holds.
         "kept_sector": SECTOR * others / held.l2_bytes if held.l2_bytes else 0.0,
         "crowd_sector": machine["crowd_sector"] * others * in_common(work),

@@ -65,7 +65,7 @@ CLUSTER_BARRIER = 16
 """Its number among a block's own."""
 _BARRIERS = CLUSTER_BARRIER + 1
 _PIPES = 16
-PLACES = 4
+PLACES = 5
 CODE_LINE = 8
 """Instructions of a line of machine code: 128 bytes."""
 CODE_LINES = 1 << 14

@@ -8,11 +8,11 @@ from simulator.jit import jit
 from simulator.timing.machine import NUMBERS
 from simulator.timing.state import PLACES
 
-__all__ = ["OF_ATOMICS", "OF_DRAM", "OF_L2", "OF_STORES", "ask", "depart", "hold"]
+__all__ = ["OF_ATOMICS", "OF_DRAM", "OF_L2", "OF_PARTS", "OF_STORES", "ask", "depart", "hold"]
 
 _MEMORY, _MOST_LOAD = NUMBERS.index("load_memory"), NUMBERS.index("load_most")
 _WAIT_WRITTEN, _WRITTEN_LOAD = NUMBERS.index("dram_wait_written"), NUMBERS.index("dram_wait_load")
-OF_L2, OF_STORES, OF_DRAM, OF_ATOMICS = range(PLACES)
+OF_L2, OF_STORES, OF_DRAM, OF_ATOMICS, OF_PARTS = range(PLACES)
 
 
 @jit()

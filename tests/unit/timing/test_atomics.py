@@ -5,8 +5,10 @@ import pytest
 
 from gpu_check.recordings import packaged_table
 from gpu_check.timing.atomics import PATTERNS, SOURCE
-from simulator import replay_compiled
+from simulator import Chip, replay_compiled
+from simulator.timing.atomics import hot_stores
 from tests.sass_kernels import needs_compiler
+from tests.unit.timing.test_sm import MACHINE
 
 _FIRST, _LAST, _EACH = 4, 12, 8
 
@@ -51,3 +53,20 @@ def test_a_block_on_each_sm_takes_what_atomics_took(
     )  # fmt: skip
     each = (cycles(_LAST) - cycles(_FIRST)) / ((_LAST - _FIRST) * _EACH * warps)
     assert each == pytest.approx(measured, rel=off)
+
+
+@needs_compiler
+@pytest.mark.parametrize(("shared", "each"), [(True, 2.0), (False, 0.0)])
+def test_parts_of_sectors_that_blocks_store_to_the_same_kilobyte_go_one_by_one(
+    shared: bool, each: float
+) -> None:
+    """Of 64 blocks each stores 32 words, a sector apart: to a kilobyte of all, or of its own."""
+    source = """
+extern "C" __global__ void parts(unsigned* out, int apart) {
+    out[8 * threadIdx.x + apart * blockIdx.x] = threadIdx.x;
+}"""
+    report = replay_compiled(
+        source, kernel="parts", grid=64, block=32, chip="H100",
+        args=[np.zeros(1 << 14, np.uint32), np.int32(0 if shared else 256)],
+    )  # fmt: skip
+    assert hot_stores(report.relaunch().work(Chip.of("H100")), MACHINE) == pytest.approx(64 * each)
