@@ -6,9 +6,10 @@ of 16 bytes that it touches. Where it covers two or more whole sectors of a 128-
 one for each of those; stores of 1 and 2 bytes do not. `st.async` and `red.async` deliver every
 lane, in waves (`simulator.law.neighbour_waves`). Of `st.async` each line of a wave has the packets
 of a store. Of `red.async` it has one, and one for each sector, unless the wave has one lane for
-each of its lines. A few packets take as long as the access does at home, at least. Where the
-neighbour loads from this block, too, a packet for each line that is asked for takes the way on
-which sectors for the neighbour leave (gpu_check/data/h100_neighbour_shapes.csv).
+each of its lines. A few packets take as long as the access does at home, at least.
+
+Blocks that load from each other need a packet more for each line: what asks for it goes the way of
+what the other block is sent (gpu_check/data/h100_neighbour_shapes.csv).
 
 Source: clocks and counters of an NVIDIA H100 (sm_90), gpu_check/data/h100_neighbours.npz,
 h100_neighbours_again.npz, h100_neighbour_counters.csv and h100_neighbour_atomics.npz;
