@@ -4,7 +4,8 @@
 lines` to `16 lines`: equal parts of the lanes in as many rows of 32 words; `columns`: each lane in
 a row of its own of 33 words; `meeting`: of 32; `lane`: one lane. All warps access the same lines;
 of `own row` and `own row of 33` each has a row, of 32 and of 33 words. Blocks access the next one,
-or each time another, themselves among them (`around`). Loads wait for the four before.
+or each time another, themselves among them (`around` 1), all blocks of a cluster the same one
+(`around` 2). Loads wait for the four before.
 """
 
 from __future__ import annotations
@@ -68,7 +69,7 @@ WHAT_CLUSTER(long long* when, unsigned* sink, int turns, int around, int run, in
     #pragma unroll
     for (unsigned k = 0; k < CLUSTER; ++k)
         asm("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(far[k]) : "r"(near),
-            "r"((rank + (around ? k : 1)) % CLUSTER));
+            "r"((around == 2 ? k : rank + (around ? k : 1)) % CLUSTER));
     const unsigned lane = threadIdx.x % 32, warp = threadIdx.x / 32;
     const unsigned word = lane % run + pitch * (lane / run) + own * warp;
     asm volatile("barrier.cluster.arrive; barrier.cluster.wait;" ::: "memory");
@@ -116,7 +117,8 @@ def measure_neighbour_shapes(device: int = 0) -> list[dict[str, Any]]:
         for what, cluster in both:
             kernel = module.get_function(f"{what}_{cluster}")
             every = chip.multiprocessors // 8 * 8
-            for shape, around, blocks, warps in product(SHAPES, (0, 1), (cluster, every), _WARPS):
+            each = product(SHAPES, (0, 1, 2), (cluster, every), _WARPS)
+            for shape, around, blocks, warps in each:
                 when = cupy.zeros(blocks, dtype=np.int64)
                 least = float("inf")
                 for _ in range(3):
