@@ -78,11 +78,19 @@ def hot_cycles(work: Work, machine: Mapping[str, float]) -> float:
     sectors = sum(each.summed("sectors", len(work.instructions), is_shared=False)[chosen].sum()
                   for each in ran)  # fmt: skip
     hottest = max(shared, default=0.0) / max(int(sectors), 1) * work.blocks
-    # Blocks that ran may lie in few columns of the grid: the others change other words.
+    return hottest * _ran_of_grid(work, chosen)
+
+
+def _ran_of_grid(work: Work, chosen: NDArray[np.int64], *, likely: bool = False) -> float:
+    """Return what blocks that ran change by some instructions, beside what the grid does.
+
+    They may lie in few columns of the grid: the others change other words. `likely`: also what is
+    not known of the grid, but likely.
+    """
     numbers, cluster = chosen.tolist(), work.cluster
-    known = footprint((), ran, work.grid, numbers, cluster).written
-    grid = footprint(work.probes, work.traces, work.grid, numbers, cluster).written
-    return float(hottest * known / max(grid, 1))
+    known = footprint((), _several(work), work.grid, numbers, cluster).written
+    grid = footprint(work.probes, work.traces, work.grid, numbers, cluster)
+    return min(known / max(grid.writes if likely else grid.written, 1), 1.0)
 
 
 def hot_stores(work: Work, machine: Mapping[str, float]) -> float:
@@ -92,15 +100,22 @@ def hot_stores(work: Work, machine: Mapping[str, float]) -> float:
     kilobyte (gpu_check/data/h100_hot_stores.csv). Blocks that were traced stand for the grid where
     at least two of them meet, or where there is one block.
     """
-    chosen = np.setdiff1d(work.stores, _atomic_instructions(work))
     ran = _several(work)
+    rows = ran[0].rows
+    in_part = rows.number[np.repeat(np.arange(len(rows.number)), np.diff(rows.line_begin))][
+        rows.filled < SECTOR
+    ]
+    chosen = np.intersect1d(np.setdiff1d(work.stores, _atomic_instructions(work)), in_part)
     each = [_in_part(trace, chosen) for trace in ran]
     places, which = np.unique(np.concatenate([place for place, _ in each]), return_inverse=True)
     counts = np.concatenate([count for _, count in each])
     sums = np.bincount(which, counts, len(places))
     seen = np.bincount(which, minlength=len(places))
     most = sums[seen >= min(work.blocks, 2)].max(initial=0.0)
-    return float(machine["store_part"] * most / max(counts.sum(), 1) * work.blocks)
+    if not most:
+        return 0.0
+    hottest = float(machine["store_part"] * most / counts.sum() * work.blocks)
+    return hottest * _ran_of_grid(work, chosen, likely=True)
 
 
 def _in_part(
@@ -109,12 +124,15 @@ def _in_part(
     """Return the kilobytes in which a block stores parts of sectors, and how many to each."""
     rows, which = trace.rows, trace.global_rows()
     mine = np.isin(rows.number[which], chosen)
-    which, base = which[mine], trace.base[mine]
+    pairs, times = np.unique(
+        np.stack([which[mine], trace.base[mine]], axis=1), axis=0, return_counts=True
+    )
+    which, base = pairs.T
     counts = np.diff(rows.line_begin)[which]
     first = np.repeat(rows.line_begin[which] - np.cumsum(counts) + counts, counts)
     place = first + np.arange(counts.sum())
     sectors = (rows.mask[place][:, None] >> np.arange(SECTORS) & 1).sum(axis=1)
-    sectors *= rows.filled[place] < SECTOR
+    sectors *= np.repeat(times, counts) * (rows.filled[place] < SECTOR)
     kilobyte = (np.repeat(base, counts) + rows.line[place]) * SECTORS // _KILOBYTE
     found, where = np.unique(kilobyte[sectors > 0], return_inverse=True)
     sums = np.bincount(where, sectors[sectors > 0], len(found))

@@ -271,7 +271,8 @@ def _shared_rows(
     names = [each.name for each in work.instructions]
     kinds = np.array([_ways(name) for name in names], np.int64)[rows.number]
     away = np.zeros_like(rows.cycles) if rows.away is None else rows.away
-    shares = np.array([machine[f"neighbour_{each}"] for each in ("loads", "atoms", "stores")])
+    loads = "loads" if prod(work.cluster) > _PAIR else "loads_pair"
+    shares = np.array([machine[f"neighbour_{each}"] for each in (loads, "atoms", "stores")])
     way = np.ceil(away * shares[kinds] / 10).astype(np.int64)
     there = np.array([machine["neighbour_load"], machine["neighbour_atom"], 0.0])[kinds]
     here = machine["generic_latency"] * (kinds < _ways("LDS"))

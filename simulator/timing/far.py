@@ -321,7 +321,7 @@ def to_l2(
         _goes(state, sectors, max(depart(state, alone, now), met))
     if away:
         there = max(there, _drive_out(state, machine, away, now))
-    state.stored = max(state.free[OF_STORES], met)
+    state.stored = max(state.stored, state.free[OF_STORES], met)
     return int(max(there, met))
 
 

@@ -22,6 +22,8 @@ __all__ = ["in_common", "kept_twice", "l2_rate", "read_at_once", "read_together"
 
 _FARTHEST = 16
 """Blocks away on an axis of the grid, or by their numbers."""
+_MOST_TURNS = 256
+"""Of copies: of more, as many tell what is copied together."""
 _FAR_PAIRS = 16
 """Pairs of blocks that tell what those far apart have in common, at most."""
 
@@ -120,30 +122,31 @@ def read_together(work: Work, reach: int, l1_bytes: int, of_sm: float) -> float:
         number: each.sectors_of(each.touched.keys() - stores - each.copied.keys())
         for number, each in traces.items()
     }
+    loads = {number: sectors for number, sectors in loads.items() if len(sectors)}
     asked, together = _together(loads, reach, l1_bytes, of_sm)
-    turns = max((len(some) for each in traces.values() for some in each.copied_in_turn.values()),
-                default=0)  # fmt: skip
-    for turn in range(turns):
-        tiles = {
-            number: _union(
-                some[turn] for load, some in each.copied_in_turn.items()
-                if load not in stores and turn < len(some)
-            )
-            for number, each in traces.items()
-        }  # fmt: skip
-        more, alike = _together(tiles, reach)
+    tiles = {
+        number: [some for load, some in each.copied_in_turn.items() if load not in stores]
+        for number, each in traces.items()
+    }
+    tiles = {number: each for number, each in tiles.items() if each}
+    turns = max((len(some) for each in tiles.values() for some in each), default=0)
+    for turn in range(0, turns, -(-turns // _MOST_TURNS) or 1):
+        now = {
+            number: _union(some[turn] for some in each if turn < len(some))
+            for number, each in tiles.items()
+        }
+        more, alike = _together(now, reach)
         asked, together = asked + more, together + alike
     return together / asked if asked else 0.0
 
 
 def _together(
-    read: Mapping[int, NDArray[np.int64]], reach: int, l1_bytes: int = 0, of_sm: float = 1.0
+    blocks: Mapping[int, NDArray[np.int64]], reach: int, l1_bytes: int = 0, of_sm: float = 1.0
 ) -> tuple[float, float]:
     """Return the sectors that blocks ask for, and those that others near them read, too.
 
-    `read`: sectors by the block's number. Those of one alone tell nothing.
+    `blocks`: sectors by the block's number. Those of one alone tell nothing.
     """
-    blocks = {number: sectors for number, sectors in read.items() if len(sectors)}
     common = reduce(_common, blocks.values()) if len(blocks) >= FEWEST else _union(())
     held = common if len(common) * SECTOR <= l1_bytes else common[:0]
     asked = together = 0.0

@@ -40,6 +40,7 @@ _AT_PHASE, _TILE, _PRODUCT = int(Kind.AT_PHASE), int(Kind.TILE), int(Kind.PRODUC
 _BARRIER, _ARRIVE, _FENCE_KIND = int(Kind.BARRIER), int(Kind.ARRIVE), int(Kind.FENCE)
 _SELECTED, _WAIT, _LONG = int(Stall.SELECTED), int(Stall.WAIT), int(Stall.LONG_SCOREBOARD)
 _AT_BARRIER, _COPIES_WAIT = int(Stall.BARRIER), int(Kind.COPIES_WAIT)
+_PRODUCTS_WAIT = int(Kind.PRODUCTS_WAIT)
 _RESOLVING = int(Stall.BRANCH_RESOLVING)
 _MATH, _SHORT = int(Stall.MATH_PIPE_THROTTLE), int(Stall.SHORT_SCOREBOARD)
 _DISPATCH, _NOT_SELECTED = int(Stall.DISPATCH_STALL), int(Stall.NOT_SELECTED)
@@ -298,15 +299,17 @@ def _account(
 ) -> None:
     """Say for which reasons a warp waited since it issued last.
 
-    As the profiler's samples say it, who waits for copies waits before what is behind DEPBAR, and
-    who waits for a cluster waits at its barrier.
+    As the profiler's samples say it, who waits for groups of copies waits before what is behind
+    DEPBAR, and who waits for a cluster waits at its barrier.
     """
     stalls[number, _SELECTED] += 1
     at = number
-    if code[number].kind == _COPIES_WAIT and state.why[warp] == _LONG:
+    kind = code[number].kind
+    if kind == _COPIES_WAIT and state.why[warp] == _LONG and not code[number].waits:
         at = min(number + 1, len(stalls) - 1)
-    elif number > 0 and state.why[warp] == _AT_BARRIER and not code[number - 1].defers:
-        at = number - int(code[number - 1].kind == _BARRIER)
+    elif number > 0 and state.why[warp] == _AT_BARRIER and kind != _PRODUCTS_WAIT:
+        before = code[number - 1]
+        at = number - int(before.kind == _BARRIER and not before.defers)
     begin = state.issued[warp] + 1
     ready = max(state.ready[warp], begin)
     resolving = min(state.resolving[warp], ready - begin)  # beyond the branch's stall count

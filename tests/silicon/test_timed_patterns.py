@@ -333,7 +333,7 @@ def test_warps_that_read_tables_at_places_of_their_own_take_what_they_took(row: 
 def test_additions_that_sweep_memory_take_what_they_took(row: Row) -> None:
     """Up to nearly all of the L2 they take what it takes; of more, DRAM brings and takes all.
 
-    Not those anywhere: of more than the L2 an H100 takes twice as long for each sector. Nor those
+    Not those anywhere: of more than the L2 an H100 takes 3 to 5 times as long. Nor those
     of four words, which come around to where they were: replay takes each block's memory as its
     own.
     """

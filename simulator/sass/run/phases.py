@@ -20,8 +20,8 @@ NO_PHASE = -1
 FURTHER = -1
 """Stands for the instruction of an event that the one before was made with."""
 
-_TURNS, _FEWEST = 64, 8
-"""Turns of a block's copies by one instruction, at most, and copies of a turn, at least."""
+_TURN = 8
+"""Copies of a block by one instruction: what others copy in the same turn comes at that time."""
 
 
 @dataclass
@@ -123,8 +123,7 @@ class Phases:
 
 
 def _in_turns(parts: list[NDArray[np.int64]]) -> tuple[NDArray[np.int64], ...]:
-    """Join copies that follow one another, so that there are few turns."""
-    each = max(_FEWEST, -(-len(parts) // _TURNS))
+    """Join copies that follow one another."""
     return tuple(
-        distinct(np.concatenate(parts[at : at + each])) for at in range(0, len(parts), each)
+        distinct(np.concatenate(parts[at : at + _TURN])) for at in range(0, len(parts), _TURN)
     )

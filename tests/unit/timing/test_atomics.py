@@ -70,3 +70,47 @@ extern "C" __global__ void parts(unsigned* out, int apart) {
         args=[np.zeros(1 << 14, np.uint32), np.int32(0 if shared else 256)],
     )  # fmt: skip
     assert hot_stores(report.relaunch().work(Chip.of("H100")), MACHINE) == pytest.approx(64 * each)
+
+
+_WORDS = """
+extern "C" __global__ void words(unsigned* data, unsigned* other) {
+    const unsigned t = blockIdx.x * blockDim.x + threadIdx.x;
+    for (int each = 0; each < 4; ++each) {
+        unsigned word = t + each * 135168;
+        word ^= word >> 16; word *= 0x7feb352d; word ^= word >> 15; word *= 0x846ca68b;
+        word = (word ^ word >> 16) % 4096;
+        asm volatile("st.global.u32 [%0], %1;" :: "l"(data + word), "r"(t) : "memory");
+    }
+    LAST
+}"""
+
+
+@needs_compiler
+def test_what_is_stored_last_does_not_end_what_meets_in_few_words() -> None:
+    """An H100 stores 7.6 to 8.2 of 4,096 words in a cycle (h100_hot_stores.csv)."""
+
+    def cycles(last: str) -> float:
+        args = [np.zeros(4096, np.uint32), np.zeros(132 * 256, np.uint32)]
+        source = _WORDS.replace("LAST", last)
+        report = replay_compiled(source, grid=132, block=256, args=args, chip="H100")
+        return report.time("H100").active_cycles or 0
+
+    alone = cycles("")
+    assert alone == pytest.approx(132 * 256 * 4 / 7.7, rel=0.2)
+    assert alone <= cycles("other[t] = t;") < 1.05 * alone
+
+
+@needs_compiler
+@pytest.mark.parametrize("width", [131, 132, 66])
+def test_blocks_of_one_column_do_not_stand_for_the_grid(width: int) -> None:
+    """Each column of the grid stores to a kilobyte of its own: 256 words, 512 cycles."""
+    source = """
+extern "C" __global__ void sums(float* out) {
+    if (threadIdx.x % 32 == 0)
+        out[(blockIdx.x * gridDim.y + blockIdx.y) * 4 + threadIdx.x / 32] = 1;
+}"""
+    report = replay_compiled(
+        source, grid=(width, 64), block=128, chip="H100",
+        args=[np.zeros(width * 256, np.float32)],
+    )  # fmt: skip
+    assert hot_stores(report.relaunch().work(Chip.of("H100")), MACHINE) <= 2 * 512

@@ -141,3 +141,11 @@ def test_tiles_are_copied_together_by_those_that_copy_them_in_the_same_turn() ->
     assert read_together(copying([[0, 1, 2, 3], [0, 1, 2, 3]]), REACH, HELD, 1) == 1
     assert read_together(copying([[0, 1, 2, 3], [1, 2, 3, 0]]), REACH, HELD, 1) == 0
     assert read_together(copying([[0, 1, 2, 3], [0, 2, 1, 3]]), REACH, HELD, 1) == 0.5
+
+
+def test_who_copies_more_than_others_copies_the_rest_by_itself() -> None:
+    many = [*range(100)]
+    assert read_together(copying([many, [0]]), REACH, HELD, 1) == pytest.approx(2 / 101)
+    assert read_together(copying([many, many[:50]]), REACH, HELD, 1) == pytest.approx(100 / 150)
+    # Of very many turns some tell.
+    assert read_together(copying([[*range(1000)]] * 2), REACH, HELD, 1) == 1

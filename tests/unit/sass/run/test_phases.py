@@ -49,12 +49,12 @@ def test_what_is_sent_to_a_neighbour_ends_the_phase_that_warps_wait_for() -> Non
         assert sent <= asked
 
 
-@pytest.mark.parametrize(("copies", "turns"), [(1, 1), (8, 1), (9, 2), (512, 64), (5000, 64)])
+@pytest.mark.parametrize(("copies", "turns"), [(1, 1), (8, 1), (9, 2), (1000, 125)])
 def test_copies_that_follow_one_another_are_a_turn(copies: int, turns: int) -> None:
     phases = Phases(1)
     for at in range(copies):
         phases.copy(0, 7, 0, (32, 1, 1), np.array([32 * at]), 32)
     _, copied = phases.take()
-    assert len(copied[7]) <= turns
+    assert len(copied[7]) == turns
     assert np.concatenate(copied[7]).tolist() == [*range(copies)]
     assert len({len(each) for each in copied[7][:-1]}) <= 1
