@@ -1,7 +1,8 @@
 """Compiled: barriers of a block and of a cluster.
 
 Behind BAR.SYNC.DEFER_BLOCKING a warp goes on with math, but for doubles, also of uniform registers,
-until its next instruction is of another kind: an H100 lets it wait there (gpu_check/data/h100_deferring.csv).
+until its next instruction is of another kind: an H100 lets it wait there
+(gpu_check/data/h100_deferring.csv).
 """
 
 from __future__ import annotations
