@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -67,18 +68,10 @@ def hot_cycles(work: Work, machine: Mapping[str, float]) -> float:
         return 0.0
     names = [one.opcode.split(".")[1:] for one in work.instructions]
     floats = np.array([any(_FLOAT(each) for each in name) for name in names])
-    sums: dict[tuple[int, int], float] = {}
-    seen: dict[tuple[int, int], int] = {}
-    for trace in ran:
-        for place, cycles in _atomics(trace, chosen, floats, machine).items():
-            sums[place] = sums.get(place, 0.0) + cycles
-            seen[place] = seen.get(place, 0) + 1
-    fewest = min(work.blocks, 2)
-    shared = [cycles for place, cycles in sums.items() if seen[place] >= fewest]
     sectors = sum(each.summed("sectors", len(work.instructions), is_shared=False)[chosen].sum()
                   for each in ran)  # fmt: skip
-    hottest = max(shared, default=0.0) / max(int(sectors), 1) * work.blocks
-    return hottest * _ran_of_grid(work, chosen)
+    most = _most_shared([_atomics(trace, chosen, floats, machine) for trace in ran], work.blocks)
+    return most / max(int(sectors), 1) * work.blocks * _ran_of_grid(work, chosen)
 
 
 def _ran_of_grid(work: Work, chosen: NDArray[np.int64], *, likely: bool = False) -> float:
@@ -87,9 +80,9 @@ def _ran_of_grid(work: Work, chosen: NDArray[np.int64], *, likely: bool = False)
     They may lie in few columns of the grid: the others change other words. `likely`: also what is
     not known of the grid, but likely.
     """
-    numbers, cluster = chosen.tolist(), work.cluster
-    known = footprint((), _several(work), work.grid, numbers, cluster).written
-    grid = footprint(work.probes, work.traces, work.grid, numbers, cluster)
+    of_grid = (work.grid, chosen.tolist(), work.cluster)
+    known = footprint((), _several(work), *of_grid, alone=True).written
+    grid = footprint(work.probes, work.traces, *of_grid, alone=True)
     return min(known / max(grid.writes if likely else grid.written, 1), 1.0)
 
 
@@ -101,42 +94,31 @@ def hot_stores(work: Work, machine: Mapping[str, float]) -> float:
     at least two of them meet, or where there is one block.
     """
     ran = _several(work)
-    rows = ran[0].rows
-    in_part = rows.number[np.repeat(np.arange(len(rows.number)), np.diff(rows.line_begin))][
-        rows.filled < SECTOR
-    ]
-    chosen = np.intersect1d(np.setdiff1d(work.stores, _atomic_instructions(work)), in_part)
-    each = [_in_part(trace, chosen) for trace in ran]
-    places, which = np.unique(np.concatenate([place for place, _ in each]), return_inverse=True)
-    counts = np.concatenate([count for _, count in each])
-    sums = np.bincount(which, counts, len(places))
-    seen = np.bincount(which, minlength=len(places))
-    most = sums[seen >= min(work.blocks, 2)].max(initial=0.0)
+    stores = np.setdiff1d(work.stores, _atomic_instructions(work))
+    found = [_in_part(trace, stores) for trace in ran]
+    every = sum(counts.sum() for _, counts, _ in found)
+    most = _most_shared([each[:2] for each in found], work.blocks)
     if not most:
         return 0.0
-    hottest = float(machine["store_part"] * most / counts.sum() * work.blocks)
+    chosen = np.unique(np.concatenate([numbers for *_, numbers in found]))
+    hottest = float(machine["store_part"] * most / every * work.blocks)
     return hottest * _ran_of_grid(work, chosen, likely=True)
 
 
 def _in_part(
-    trace: BlockTrace, chosen: NDArray[np.int64]
-) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Return the kilobytes in which a block stores parts of sectors, and how many to each."""
-    rows, which = trace.rows, trace.global_rows()
-    mine = np.isin(rows.number[which], chosen)
-    pairs, times = np.unique(
-        np.stack([which[mine], trace.base[mine]], axis=1), axis=0, return_counts=True
-    )
-    which, base = pairs.T
-    counts = np.diff(rows.line_begin)[which]
-    first = np.repeat(rows.line_begin[which] - np.cumsum(counts) + counts, counts)
-    place = first + np.arange(counts.sum())
-    sectors = (rows.mask[place][:, None] >> np.arange(SECTORS) & 1).sum(axis=1)
-    sectors *= np.repeat(times, counts) * (rows.filled[place] < SECTOR)
-    kilobyte = (np.repeat(base, counts) + rows.line[place]) * SECTORS // _KILOBYTE
-    found, where = np.unique(kilobyte[sectors > 0], return_inverse=True)
-    sums = np.bincount(where, sectors[sectors > 0], len(found))
-    return found, sums.astype(np.float64)
+    trace: BlockTrace, stores: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.int64]]:
+    """Return where a block stores parts of sectors, how many to each, and by which instructions.
+
+    The places are those of `_by`, of kilobytes.
+    """
+    rows, bases, times = trace.different(stores)
+    of, line, place = trace.lines(rows, bases)
+    partly = trace.rows.filled[place] < SECTOR
+    of, line, place = of[partly], line[partly], place[partly]
+    sectors = (trace.rows.mask[place][:, None] >> np.arange(SECTORS) & 1).sum(axis=1) * times[of]
+    numbers = np.unique(trace.rows.number[rows[of]])
+    return *_by(_KILOBYTE, line * SECTORS // _KILOBYTE, sectors), numbers
 
 
 def reduced_cycles(work: Work, machine: Mapping[str, float]) -> float:
@@ -155,45 +137,53 @@ def reduced_cycles(work: Work, machine: Mapping[str, float]) -> float:
 def _atomics(
     trace: BlockTrace, chosen: NDArray[np.int64], sums: NDArray[np.bool_],
     machine: Mapping[str, float],
-) -> dict[tuple[int, int], float]:  # fmt: skip
+) -> tuple[NDArray[np.int64], NDArray[np.float64]]:  # fmt: skip
     """Return what a block's atomics take, by the kilobytes that they change, and by the sectors.
-
-    A place is its sectors, and its number among those of its size.
 
     `sums`: of each instruction, whether it adds floats.
     """
-    rows, which = trace.rows, trace.global_rows()
-    if rows.crowd is None:
-        return {}
-    mine = np.isin(rows.number[which], chosen)
-    pairs, times = np.unique(
-        np.stack([which[mine], trace.base[mine]], axis=1), axis=0, return_counts=True
-    )
-    counts = np.diff(rows.line_begin)[pairs[:, 0]]
-    first = np.repeat(rows.line_begin[pairs[:, 0]] - np.cumsum(counts) + counts, counts)
-    place = first + np.arange(counts.sum())
-    sector = 4 * (np.repeat(pairs[:, 1], counts) + rows.line[place])[:, None] + np.arange(4)
-    crowd = rows.crowd[place][:, None] >> 8 * np.arange(4) & 255
+    if trace.rows.crowd is None:
+        return np.zeros(0, np.int64), np.zeros(0)
+    rows, bases, times = trace.different(chosen)
+    access, line, place = trace.lines(rows, bases)
+    sector = SECTORS * line[:, None] + np.arange(SECTORS)
+    crowd = trace.rows.crowd[place][:, None] >> 8 * np.arange(SECTORS) & 255
     word = np.where(sums, machine["atom_float_word"], machine["atom_word"])
-    each = np.repeat(word[rows.number[pairs[:, 0]]], counts)[:, None]
+    each = word[trace.rows.number[rows]][access][:, None]
     # What an access does in a kilobyte takes no less than a word does.
     of, where = np.unique(
-        np.stack([np.repeat(np.arange(len(pairs)), counts), sector[:, 0] // _KILOBYTE]),
-        axis=1, return_inverse=True,
+        np.stack([access, sector[:, 0] // _KILOBYTE]), axis=1, return_inverse=True,
     )  # fmt: skip
     taken = [
         cost * np.bincount(where, some.sum(axis=1), len(of[0]))
         for cost, some in ((machine["atom_sector"], crowd > 0), (machine["atom_crowd"], crowd))
     ]
     near = np.maximum.reduce([*taken, np.full(len(of[0]), machine["atom_word"])]) * times[of[0]]
-    crowd *= np.repeat(times, counts)[:, None]
-    return _by(_KILOBYTE, of[1], near) | _by(1, sector, crowd * each)
+    crowd *= times[access][:, None]
+    (kilobytes, there), (sectors, here) = _by(_KILOBYTE, of[1], near), _by(1, sector, crowd * each)
+    return np.concatenate([kilobytes, sectors]), np.concatenate([there, here])
 
 
 def _by(
-    size: int, number: NDArray[np.int64], cycles: NDArray[np.float64]
-) -> dict[tuple[int, int], float]:
-    """Return the sum of cycles of each place of a size that has any."""
+    size: int, number: NDArray[np.int64], cycles: NDArray[Any]
+) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Return the places that have any cycles, and their sums.
+
+    A place is so many sectors, its size, and has a number among those of that size.
+    """
     found, where = np.unique(number[cycles > 0], return_inverse=True)
-    sums = np.bincount(where, cycles[cycles > 0]).tolist()
-    return {(size, each): taken for each, taken in zip(found.tolist(), sums, strict=True)}
+    sums = np.bincount(where, cycles[cycles > 0], len(found)).astype(np.float64)
+    return found * (_KILOBYTE + 1) + size, sums
+
+
+def _most_shared(
+    each: Sequence[tuple[NDArray[np.int64], NDArray[np.float64]]], blocks: int
+) -> float:
+    """Return the most that blocks do at one place where at least two of a grid's meet.
+
+    `each`: by block, its places and what it does there; `blocks`: of the grid.
+    """
+    places, which = np.unique(np.concatenate([place for place, _ in each]), return_inverse=True)
+    sums = np.bincount(which, np.concatenate([done for _, done in each]), len(places))
+    seen = np.bincount(which, minlength=len(places))
+    return float(sums[seen >= min(blocks, 2)].max(initial=0.0))

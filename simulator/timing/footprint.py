@@ -112,11 +112,8 @@ def _written_first(trace: BlockTrace, stores: set[int]) -> set[int]:
     each = np.stack([warps, rows, trace.base], axis=1)
     _, first = np.unique(each, axis=0, return_index=True)
     warps, rows, bases = each[np.sort(first)].T
-    counts = np.diff(trace.rows.line_begin)[rows]
-    begin = np.repeat(trace.rows.line_begin[rows] - np.cumsum(counts) + counts, counts)
-    place = begin + np.arange(counts.sum())
-    lines = np.repeat(bases, counts) + trace.rows.line[place]
-    which = np.repeat(np.stack([warps, trace.rows.number[rows]], axis=1), counts, axis=0)
+    of, lines, place = trace.lines(rows, bases)
+    which = np.stack([warps, trace.rows.number[rows]], axis=1)[of]
     of_line = trace.rows.mask[place][:, None] >> np.arange(4) & 1 != 0
     at, part = np.nonzero(of_line)
     _, first = np.unique(
@@ -128,24 +125,26 @@ def _written_first(trace: BlockTrace, stores: set[int]) -> set[int]:
 
 def footprint(
     probes: Sequence[BlockTrace], traces: Sequence[BlockTrace], grid: Dim3,
-    stores: Iterable[int], cluster: Dim3 = (1, 1, 1),
+    stores: Iterable[int], cluster: Dim3 = (1, 1, 1), *, alone: bool = False,
 ) -> Footprint:  # fmt: skip
     """Return the bytes that a grid reads and writes at least.
 
     `probes`: the blocks of `probe_blocks`, in that order, or none; of a grid of clusters, all
     blocks of the clusters there. `traces`: other blocks that were executed. `stores`: the
-    instructions that write.
+    instructions that write; `alone`: no others are looked at.
     """
     if not probes and not traces:
         return Footprint(0, 0, True)
     grid = _divided(grid, cluster)
     places = [_divided(trace.block, cluster) for trace in (*probes, *traces)]
+    written, covers = set(stores), True
     each = [trace.touched for trace in (*probes, *traces)]
+    if alone:
+        each = [{key: block[key] for key in block.keys() & written} for block in each]
     if prod(cluster) > 1:
         places, each = _of_clusters(places, each)
     numbers = sorted(set().union(*each))
     empty = np.zeros(0, np.int64)
-    written, covers = set(stores), True
     irregular: dict[bool, list[_Irregular]] = {True: [], False: []}
     parts: dict[bool, Parts] = {True: {}, False: {}}
     likely: dict[bool, Parts] = {True: {}, False: {}}

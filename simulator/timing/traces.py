@@ -194,16 +194,32 @@ class BlockTrace:
         is_first = np.ones(len(rows), np.bool_)
         is_first[1:] = (rows[1:] != rows[:-1]) | (bases[1:] != bases[:-1])
         rows, bases = rows[is_first], bases[is_first]
-        _, lines, masks = self._lines(rows, bases)
+        _, lines, place = self.lines(rows, bases)
+        masks = self.rows.mask[place]
         parts = [lines[masks >> part & 1 != 0] * 4 + part for part in range(4)]
         return distinct(np.concatenate(parts)).astype(np.int64)
 
-    def _lines(self, rows: Numbers, bases: Numbers) -> tuple[Numbers, Numbers, Numbers]:
-        """Return the lines of accesses, with the place of each one's access, and its sectors."""
+    def different(self, numbers: Numbers) -> tuple[Numbers, Numbers, Numbers]:
+        """Return the accesses to global memory by some instructions, each that differs once.
+
+        The row of each, the line of its first lane, and how often it was made.
+        """
+        rows = self.global_rows()
+        mine = np.isin(self.rows.number[rows], numbers)
+        rows, bases = rows[mine], self.base[mine]
+        keys = rows * _WIDE + bases % _WIDE
+        _, first, times = np.unique(keys, return_index=True, return_counts=True)
+        return rows[first], bases[first], times
+
+    def lines(self, rows: Numbers, bases: Numbers) -> tuple[Numbers, Numbers, Numbers]:
+        """Return the lines of accesses: which access has each, the line, its place in `rows`.
+
+        `rows`, `bases`: the row of each access, and the line of its first lane.
+        """
         counts = np.diff(self.rows.line_begin)[rows]
         begin = np.repeat(self.rows.line_begin[rows] - np.cumsum(counts) + counts, counts)
         place, of = begin + np.arange(counts.sum()), np.repeat(np.arange(len(rows)), counts)
-        return of, bases[of] + self.rows.line[place], self.rows.mask[place]
+        return of, bases[of] + self.rows.line[place], place
 
     def lies_in(self, sectors: Numbers) -> NDArray[np.bool_]:
         """Say of each element of `base` whether its access touches no other sectors than some."""
@@ -212,7 +228,8 @@ class BlockTrace:
         first = np.zeros(len(keys), np.int64)
         first[which] = np.arange(len(which))
         rows, bases = rows[first], self.base[first]
-        of, lines, masks = self._lines(rows, bases)
+        of, lines, place = self.lines(rows, bases)
+        masks = self.rows.mask[place]
         parts = [(masks >> part & 1 != 0) & ~np.isin(lines * 4 + part, sectors)
                  for part in range(4)]  # fmt: skip
         others = np.bincount(of, weights=np.any(parts, axis=0), minlength=len(keys))

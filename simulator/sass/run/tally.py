@@ -28,6 +28,7 @@ FIGURES = (
 packets: to other blocks of the cluster, with their cycles in tenths; mutual: those where the other
 block does the same."""
 
+_TENTHS = ("packet_tenths", "mutual_tenths")
 _BLOCK_BITS = 24  # of a cluster's address: where in a block
 _NOWHERE = np.int32(2**31 - 1)  # above every piece, whose numbers are offsets divided
 
@@ -131,13 +132,13 @@ def figures_of(
         active = active_table(masks[chosen])
         packets, *taken = price_neighbour(op, trace[chosen].astype(np.int64), active)
         figures[chosen, FIGURES.index("packets")] = packets
-        for name, cycles_of in zip(("packet_tenths", "mutual_tenths"), taken, strict=True):
+        for name, cycles_of in zip(_TENTHS, taken, strict=True):
             figures[chosen, FIGURES.index(name)] = np.rint(10 * cycles_of)
     bounded = np.array([site.space == "neighbour" and site.op in BOUNDED for site in sites])
     for row in np.flatnonzero(bounded[which]) if bounded.any() else ():
         fewest, least = _bound_of_atomic(places[row], int(masks[row]))
         figures[row, FIGURES.index("packets")] = fewest
-        for name in ("packet_tenths", "mutual_tenths"):
+        for name in _TENTHS:
             figures[row, FIGURES.index(name)] = round(10 * least)
     for width in {site.width for site in sites if site.space == "global" and site.width}:
         chosen = np.array([site.space == "global" and site.width == width for site in sites])[which]
