@@ -18,7 +18,7 @@ from simulator.timing.giving import Share, SmServed, scattered, shares, slowness
 from simulator.timing.local_memory import parted
 from simulator.timing.machine import NUMBERS, l1_bytes
 from simulator.timing.rates import rates_of
-from simulator.timing.shares import held_of, numbers_of, sms_of
+from simulator.timing.shares import Held, held_of, numbers_of, sms_of
 from simulator.timing.sm import simulate
 from simulator.timing.state import CODE_LINE, COUNTS, MOST_BLOCKS, Kind, Stall, new_state
 from simulator.timing.unlike import (
@@ -81,15 +81,16 @@ class Estimate:
 
 
 def estimate(
-    work: Work, chip: Chip, machine: Mapping[str, float], *, without: bool = False
-) -> Estimate | None:
+    work: Work, chip: Chip, machine: Mapping[str, float], *, without: bool = False,
+    held: Held | None = None,
+) -> Estimate | None:  # fmt: skip
     """Return what a launch takes; None: its warps wait for ever.
 
-    `without`: with every access to shared memory at its floor.
+    `without`: with every access to shared memory at its floor; `held`: what `held_of` says of it.
     """
     sms = sms_of(work, chip, machine)
     blocks = -(-work.blocks // sms)
-    held = held_of(work, chip, machine)
+    held = held or held_of(work, chip, machine)
     numbers = numbers_of(work, machine, held, sms)
     plan = _plan(work, blocks)
     run = run_sm(work, chip, numbers, plan, without=without)

@@ -19,6 +19,7 @@ from simulator.timing.kernel_time import KernelTime
 from simulator.timing.machine import at_clock, machine_of
 from simulator.timing.pipes import TimeBound, bound_of
 from simulator.timing.rates import MATRIX_PRODUCTS
+from simulator.timing.shares import held_of
 from simulator.timing.spinning import spins
 from simulator.timing.state import STALLS
 from simulator.timing.traces import BlockTrace
@@ -63,12 +64,13 @@ def time_of(work: Work, chip: ChipLike, clock_mhz: float | None = None) -> Kerne
         )
     if clock_mhz and chosen.clock_mhz:
         machine = at_clock(machine, clock_mhz / chosen.clock_mhz)
-    found = estimate(work, chosen, machine)
+    held = held_of(work, chosen, machine)
+    found = estimate(work, chosen, machine, held=held)
     if found is None:
         return _unknown(work, chosen, bound, "warps wait for each other for ever")
     notes = [*bound.notes, *work.notes, *_other_code(work, chosen), *_notes(work, found)]
     conflicts = bool((work.shared_cycles > work.shared_floor).any())
-    lower = estimate(work, chosen, machine, without=True) if conflicts else None
+    lower = estimate(work, chosen, machine, without=True, held=held) if conflicts else None
     fixed = machine["launch" if work.cluster == (1, 1, 1) else "launch_cluster"]
 
     def made(what: Estimate, bound: TimeBound, without: KernelTime | None) -> KernelTime:

@@ -131,18 +131,15 @@ def _moves_by(
     steps: NDArray[np.int64], places: NDArray[np.int64], blocks: Sequence[Numbers]
 ) -> Numbers | None:
     """Return what the first block touches, if all touch that so many words further by axis."""
-    mine, *others = [
-        sectors - (at - places[0]) @ steps // _WORDS
-        for sectors, at in zip(blocks, places, strict=True)
-    ]
+    mine, *others = blocks
+    away = (places - places[0]) @ steps // _WORDS
     # Where steps are whole, all blocks' are alike; else one may begin or end a sector later.
     late = (0,) if not (steps % _WORDS).any() else (-1, 0, 1)
     near = distinct(np.array([mine + by for by in late]))
-    if not all(np.isin(each, near, assume_unique=True).all() for each in others):
-        return None
     if len(late) == 1 and any(len(each) != len(mine) for each in others):
         return None
-    return np.asarray(mine, np.int64)
+    moved = (each - by for each, by in zip(others, away[1:], strict=True))
+    return mine if all(np.isin(each, near, assume_unique=True).all() for each in moved) else None
 
 
 def united(parts: Parts, every: int = 1) -> int:

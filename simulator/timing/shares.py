@@ -28,7 +28,7 @@ _ATOMS = ("atom_packet", "atom_asked", "atom_more", "atom_given")
 
 @dataclass(frozen=True)
 class Held:
-    """What the L2 holds of a grid's memory when a launch begins, and how fast it gives it."""
+    """What the L2 holds of a grid's memory when a launch begins, and how fast it serves it."""
 
     l2_bytes: int
     """That the L2 holds, if it loses some of those; else 0."""
@@ -57,6 +57,10 @@ class Held:
     """Sectors that DRAM brings for one that is read once."""
     changed: float
     """Of what atomics change, the share that the L2 has lost."""
+    hot_atomics: float
+    """Cycles of the grid's atomics: see `hot_cycles`."""
+    hot_stores: float
+    """Cycles of what the grid stores: see `hot_stores`."""
 
 
 def held_of(work: Work, chip: Chip, machine: Mapping[str, float]) -> Held:
@@ -113,6 +117,7 @@ def held_of(work: Work, chip: Chip, machine: Mapping[str, float]) -> Held:
         l2_bytes=forgets, kept=kept, loaded=loaded, share=share, stored_share=stored_share,
         part=part, sharers=sharers, l2_rate=rate, together=together, written=stored,
         draws=draws, local=local, fetched=found.fetched, changed=changed,
+        hot_atomics=hot_cycles(work, machine), hot_stores=hot_stores(work, machine),
     )  # fmt: skip
 
 
@@ -180,8 +185,8 @@ def numbers_of(work: Work, machine: Mapping[str, float], held: Held, sms: int) -
         "atom_dram": (held.kept.stored + held.changed) * held.stored_share,
         "crossed": (1 - draws.part) * held.kept.crossed * held.share + draws.part * draws.crossed,
         "l2_rate": held.l2_rate,
-        "atom_hot": hot_cycles(work, machine) / blocks,
-        "store_hot": hot_stores(work, machine) / blocks,
+        "atom_hot": held.hot_atomics / blocks,
+        "store_hot": held.hot_stores / blocks,
         # Sectors of one SM stand for those of all, beside what the L2 holds.
         "kept_sector": SECTOR * others / held.l2_bytes if held.l2_bytes else 0.0,
         "crowd_sector": machine["crowd_sector"] * others * in_common(work),

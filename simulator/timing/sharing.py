@@ -147,7 +147,8 @@ def _together(
 
     `blocks`: sectors by the block's number. Those of one alone tell nothing.
     """
-    common = reduce(_common, blocks.values()) if len(blocks) >= FEWEST else _union(())
+    is_told = l1_bytes > 0 and len(blocks) >= FEWEST
+    common = reduce(_common, blocks.values()) if is_told else _union(())
     held = common if len(common) * SECTOR <= l1_bytes else common[:0]
     asked = together = 0.0
     for number, mine in blocks.items():
@@ -157,12 +158,13 @@ def _together(
         ]  # fmt: skip
         if not near:
             continue
+        others = _union(near)
         for sectors, weight in (
             (_common(mine, held), 1 / of_sm),
             (mine[~_held(mine, held)], 1.0),
         ):
             asked += weight * len(sectors)
-            together += weight * int(_held(sectors, _union(near)).sum())
+            together += weight * int(_held(sectors, others).sum())
     return asked, together
 
 
