@@ -125,9 +125,7 @@ def test_a_group_of_products_takes_what_it_took_on_an_h100(n: int, a: str) -> No
 
 def test_who_waits_for_a_group_of_products_is_said_to_wait_at_a_barrier() -> None:
     rows = packaged_table("h100_group_waits")
-    waits, others = (
-        sum(int(row[reason]) for row in rows) for reason in ("barrier", "gmma")
-    )  # fmt: skip
+    waits, others = (sum(int(row[reason]) for row in rows) for reason in ("barrier", "gmma"))
     assert waits > 1000
     assert others == 0
 
