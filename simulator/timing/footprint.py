@@ -129,9 +129,19 @@ def footprint(
 ) -> Footprint:  # fmt: skip
     """Return the bytes that a grid reads and writes at least.
 
-    `probes`: the blocks of `probe_blocks`, in that order, or none; of a grid of clusters, all
-    blocks of the clusters there. `traces`: other blocks that were executed. `stores`: the
-    instructions that write; `alone`: no others are looked at.
+    Parameters
+    ----------
+    probes
+        The blocks of `probe_blocks`, in that order, or none; of a grid of clusters, all blocks of
+        the clusters there.
+    traces
+        Other blocks that were executed.
+    grid, cluster
+        Blocks of the grid, and of a cluster.
+    stores
+        The instructions that write.
+    alone
+        Look at no other instructions.
     """
     if not probes and not traces:
         return Footprint(0, 0, True)
