@@ -255,7 +255,7 @@ PackagedTable = Literal[
     "h100_passes", "h100_peaks",
     "h100_pipes", "h100_places", "h100_pool", "h100_ports", "h100_queue", "h100_reach",
     "h100_random_reads", "h100_read_back", "h100_reads_beside_writes",
-    "h100_rereads", "h100_residency",
+    "h100_rereads", "h100_residency", "h100_rounds",
     "h100_scattered_copies", "h100_shared_reads", "h100_shared_tiles",
     "h100_slots",
     "h100_slowest", "h100_sparse", "h100_spread",

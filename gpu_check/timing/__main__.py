@@ -87,6 +87,7 @@ from gpu_check.timing.reach import measure_reach
 from gpu_check.timing.read_back import measure_read_back
 from gpu_check.timing.reads_beside_writes import measure_reads_beside_writes
 from gpu_check.timing.rereads import measure_rereads
+from gpu_check.timing.rounds import measure_rounds
 from gpu_check.timing.scattered_copies import measure_scattered_copies
 from gpu_check.timing.second import measure_residency, measure_starts
 from gpu_check.timing.shared_reads import measure_shared_reads
@@ -211,6 +212,7 @@ _TABLES: dict[str, Callable[[], list[dict[str, Any]]]] = {
     "late_reads": measure_late_reads,
     "conflicts_beside": measure_conflicts_beside,
     "rereads": measure_rereads,
+    "rounds": measure_rounds,
     "spread": measure_spread,
     "tpcs": measure_tpcs,
     "places": measure_places,

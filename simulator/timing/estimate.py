@@ -29,6 +29,7 @@ from simulator.timing.unlike import (
     lengths,
     most_to_do,
 )
+from simulator.timing.ways import OF_DRAM, OF_L2, OF_SENT, OF_STORES
 from simulator.timing.work import Work
 
 __all__ = ["Estimate", "SmRun", "estimate", "flat", "run_sm"]
@@ -360,6 +361,8 @@ def run_sm(
     """Simulate one SM that gets the blocks of `plan`, by their places in `work.traces`."""
     resident = min(work.resident, len(plan))
     state = new_state(l1_bytes(work.shared_bytes, work.resident, work.warps))
+    for place in (OF_L2, OF_STORES, OF_SENT, OF_DRAM):
+        state["spread"][0, place] = machine["dram_apart" if place == OF_DRAM else "sms_apart"]
     code = code_arrays(work.instructions, rates_of(chip))
     trace = flat(work, state, code, resident, machine)
     stalls = np.zeros((len(code), len(Stall)), dtype=np.int64)
@@ -371,4 +374,4 @@ def run_sm(
     ends = state["end"][0, : len(plan)].copy()
     time, done = (state["last_begun"][0] - state["full"][0]).tolist()
     per_block = time * counts["instructions"] / len(plan) / done if done > 0 else 0.0
-    return SmRun(int(cycles), stalls, counts, ends, per_block, float(state["way"][0]))
+    return SmRun(int(cycles), stalls, counts, ends, per_block, float(state["took"][0, OF_STORES]))

@@ -20,7 +20,17 @@ from simulator.timing.kept import (
 from simulator.timing.machine import NUMBERS
 from simulator.timing.state import MOST_GONE, WAYS, Kind
 from simulator.timing.traces import SECTOR, SECTORS
-from simulator.timing.ways import OF_ATOMICS, OF_DRAM, OF_L2, OF_PARTS, OF_STORES, ask, depart, hold
+from simulator.timing.ways import (
+    OF_ATOMICS,
+    OF_DRAM,
+    OF_L2,
+    OF_PARTS,
+    OF_STORES,
+    ask,
+    depart,
+    hold,
+    until,
+)
 
 __all__ = [
     "AHEAD",
@@ -43,6 +53,8 @@ _L2_SPREAD, _DRAM_SPREAD = NUMBERS.index("l2_spread"), NUMBERS.index("dram_sprea
 _L2_WAIT, _DRAM_WAIT = NUMBERS.index("l2_wait"), NUMBERS.index("dram_wait")
 _STORE_JOINS, _STORE_HOT = NUMBERS.index("store_joins"), NUMBERS.index("store_hot")
 _ATOM_HOT = NUMBERS.index("atom_hot")
+_L2_BURST, _TMA_RATE = NUMBERS.index("l2_burst"), NUMBERS.index("tma_rate")
+_STORE_ALONE = NUMBERS.index("store_alone")
 _STORE_REQUEST, _STORE_LINE = NUMBERS.index("store_request"), NUMBERS.index("store_line")
 _LOCAL_STORED, _LOCAL_FAR = NUMBERS.index("local_stored"), NUMBERS.index("local_far")
 _LOCAL_MISSED, _LOCAL_LAST = NUMBERS.index("local_missed"), NUMBERS.index("local_last")
@@ -161,25 +173,31 @@ def from_l2(
     asked = -(-sectors // SECTORS) * machine[_STORE_ASKED]
     sent = now
     if line != AHEAD:
-        sent = int(depart(state, asked, now) - asked)
-    there = ask(state, machine, OF_L2, cycles, machine[_L2_WAIT], now, sent) + machine[_L2]
+        sent = int(depart(state, machine, asked, now) - asked)
+    burst = machine[_TMA_RATE if line == AHEAD else _L2_BURST]
+    alone = min(1.0, rate / burst)
+    there = ask(state, machine, OF_L2, cycles, machine[_L2_WAIT], now, sent, alone) + machine[_L2]
     # So does what comes from the other part of the L2 (gpu_check/data/h100_turnover.csv).
-    hold(state, asked, now)
+    hold(state, machine, asked, now)
     state.moved += sectors
     has = known(state, machine, line, mask, share)
     if few and has != HERE and is_across(state, sectors, machine[_CROSSED], line):
-        hold(state, 32 * sectors / machine[_STORE_RATE], now)
+        hold(state, machine, 32 * sectors / machine[_STORE_RATE], now)
         there += machine[_FAR]
     away = far_away(state, machine, sectors, share, line, mask, has)
     if away:
         if few:  # it goes behind what the L2 was asked for before
-            state.free[OF_DRAM] = max(state.free[OF_DRAM], state.free[OF_L2])
-        cycles = 32 * away * machine[_FETCHED] / machine[_DRAM_RATE]
-        far = ask(state, machine, OF_DRAM, cycles, machine[_DRAM_WAIT], now, sent)
+            sent = max(sent, int(state.free[OF_L2]))
+        each = machine[_DRAM_RATE] / machine[_FETCHED]
+        cycles, alone = 32 * away / each, min(1.0, each / burst)
+        far = ask(state, machine, OF_DRAM, cycles, machine[_DRAM_WAIT], now, sent, alone)
         if few:  # and holds up what comes behind it
             held = max(cycles - 32 * away / rate, 0.0)
             state.free[OF_L2] += held * machine[_DRAM_HOLDS]
         there = max(there, far + machine[_DRAM])
+    if line == AHEAD:  # a tile waits for its farthest line
+        spread = machine[_DRAM_SPREAD if away else _L2_SPREAD]
+        there += max(spread * (0.5 - SECTORS / (sectors + SECTORS)), 0.0)
     state.loaded = max(state.loaded, int(there))
     return int(there)
 
@@ -239,8 +257,8 @@ def _store(state: Any, machine: Any, line: int, mask: int, filled: int, now: int
 def _goes_in_part(state: Any, machine: Any, sectors: int, now: int) -> None:
     """Take the time of a sector more for so many of a line that are not whole."""
     more = _store_cycles(machine, sectors + 1, False) - _store_cycles(machine, sectors, False)
-    hold(state, more, now)
-    depart(state, more, now)
+    hold(state, machine, more, now)
+    depart(state, machine, more, now)
 
 
 @jit()
@@ -273,13 +291,13 @@ def store_local(
     share, more = machine[_LOCAL_STORED], machine[_LOCAL_LAST] - 1
     for line in range(lines):
         each = sectors // lines + (line < sectors % lines)
-        busy = max(state.free[OF_STORES], float(now))
+        busy = max(state.free[OF_STORES], now - state.ahead[OF_STORES])
         to_l2(state, machine, each, each, share, is_whole, now)
         if not is_whole:
             _goes_in_part(state, machine, each, now)
-        late = more * (state.free[OF_STORES] - busy)
+        late = more * max(state.free[OF_STORES] - busy, 0.0)
         state.free[OF_STORES] += late
-        depart(state, late, now)
+        depart(state, machine, late, now)
 
 
 @jit()
@@ -314,14 +332,15 @@ def to_l2(
     state.counts[5] += sectors
     state.moved += sectors
     cycles = _store_cycles(machine, sectors, is_whole)
-    there = ask(state, machine, OF_STORES, cycles, 0.0, now) + machine[_L2]
+    part = min(1.0, machine[_STORE_RATE] / machine[_STORE_ALONE])
+    there = ask(state, machine, OF_STORES, cycles, 0.0, now, -1, part) + machine[_L2]
     away = spread_over(state, fresh, share) if fresh else 0
     if of_warp:
-        alone = max(cycles, 32 * away / machine[_DRAM_RATE])
-        _goes(state, sectors, max(depart(state, alone, now), met))
+        held = max(cycles, 32 * away / machine[_DRAM_RATE])
+        _goes(state, sectors, max(depart(state, machine, held, now, part), met))
     if away:
         there = max(there, _drive_out(state, machine, away, now))
-    state.stored = max(state.stored, state.free[OF_STORES], met)
+    state.stored = max(state.stored, until(state, OF_STORES), met)
     return int(max(there, met))
 
 
@@ -331,7 +350,7 @@ def _drive_out(state: Any, machine: Any, sectors: int, now: int) -> float:
     cycles = 32 * sectors / machine[_DRAM_RATE]
     far = ask(state, machine, OF_DRAM, cycles, machine[_DRAM_WAIT], now)
     # They go there before more is stored.
-    state.free[OF_STORES] = max(state.free[OF_STORES], state.free[OF_DRAM])
+    state.free[OF_STORES] = max(state.free[OF_STORES], until(state, OF_DRAM))
     return float(far + machine[_DRAM])
 
 
@@ -358,7 +377,7 @@ def _atomic(
     elif is_whole and one.word > _WORD:
         way = max(way, machine[_ATOM_GIVEN] * sectors)
     there = ask(state, machine, OF_STORES, way, 0.0, now)
-    depart(state, way, now)
+    depart(state, machine, way, now)
     asked = machine[_ATOM_ASKED] + (sectors - 1) * machine[_ATOM_MORE]
     there = max(there, ask(state, machine, OF_L2, asked, 0.0, now))
     there = max(there, ask(state, machine, OF_ATOMICS, sectors * machine[_ATOM_HOT], 0.0, now))

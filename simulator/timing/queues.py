@@ -15,11 +15,12 @@ from simulator.timing.machine import NUMBERS
 from simulator.timing.scoreboards import settle
 from simulator.timing.state import GLOBALS, GROUPS, NEVER, PARTITIONS, QUEUE, Kind, Stall
 from simulator.timing.traces import SECTORS
-from simulator.timing.ways import OF_L2
+from simulator.timing.ways import OF_L2, OF_STORES, serve
 
 __all__ = ["ask", "enqueue", "leave", "overtake", "send"]
 
 _REQUEST, _L2_RATE = NUMBERS.index("request"), NUMBERS.index("l2_rate")
+_L2_BURST = NUMBERS.index("l2_burst")
 _CONSTANT_WORD = NUMBERS.index("constant_word")
 _L2 = NUMBERS.index("l2_latency")
 _READ, _DRAM_SHARE = NUMBERS.index("read_latency"), NUMBERS.index("dram_share")
@@ -150,7 +151,9 @@ def ask(
                 # sectors that do so are sent twice (gpu_check/data/h100_shared_tiles.csv).
                 own = own_sectors(trace, state, at)
                 again = sent - own
-                state.way += asked * machine[_REQUEST] + max(again, 0) * machine[_COPY_WAY]
+                state.took[OF_STORES] += (
+                    asked * machine[_REQUEST] + max(again, 0) * machine[_COPY_WAY]
+                )
                 if asked > lines:
                     parted = 1.0 if again > 0 else min((asked - lines) / lines, 1.0)
             else:
@@ -164,18 +167,18 @@ def ask(
                 rate = 1 / (parted / alone + (1 - parted) / rate)
             bypasses = rate if code[number].bypasses else 0.0
             first = ~first if first < 0 else first + state.apart[warp]
-            busy = state.free[OF_L2]
+            before = state.took[OF_L2]
             there = access(trace, state, machine, code[number], at, first, bypasses, of, now)
             base += 1
             if parted > 0:
                 # Each line of shared memory asks anew for a line.
-                taken = state.free[OF_L2] - max(busy, now)
                 cycles = max(32 * sent / rate, asked * machine[_REQUEST])
                 state.counts[9] += max(round(cycles - 32 * sent / machine[_L2_RATE]), 0)
-                cycles -= taken
+                cycles -= state.took[OF_L2] - before
                 if cycles > 0 and again == 0:
-                    state.free[OF_L2] += cycles
-                    there = max(there, int(state.free[OF_L2] + machine[_L2]))
+                    part = rate / machine[_L2_BURST]
+                    done = serve(state, machine, OF_L2, cycles, float(now), min(part, 1.0))
+                    there = max(there, int(done + machine[_L2]))
                 elif cycles > 0:
                     more = from_l2(
                         state, machine, again, machine[_REQUEST], 0.0, 32 * again / cycles, now

@@ -23,7 +23,7 @@ from simulator.timing.machine import NUMBERS
 from simulator.timing.queues import enqueue
 from simulator.timing.scoreboards import evaluate
 from simulator.timing.state import CODE_LINE, GLOBALS, GROUPS, NEVER, Kind, Stall
-from simulator.timing.ways import OF_ATOMICS, OF_STORES
+from simulator.timing.ways import OF_ATOMICS, OF_STORES, until
 
 __all__ = ["simulate"]
 
@@ -270,7 +270,7 @@ def _fence(state: Any, machine: Any, partition: int, warp: int, scope: int, now:
     if scope == 0:
         state.fenced[warp] = now + int(machine[_FENCE])
         return
-    begin = max(now, state.loaded, int(state.free[OF_STORES]), int(state.fence_free))
+    begin = max(now, state.loaded, int(until(state, OF_STORES)), int(state.fence_free))
     state.fence_free = begin + machine[_FENCE_INTERVAL]
     done = begin + int(machine[_FENCE_GPU if scope == 1 else _FENCE_SYS])
     if state.fence_last[partition] > now:  # another warp's is on its way

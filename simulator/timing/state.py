@@ -65,7 +65,7 @@ CLUSTER_BARRIER = 16
 """Its number among a block's own."""
 _BARRIERS = CLUSTER_BARRIER + 1
 _PIPES = 16
-PLACES = 5
+PLACES = 6
 CODE_LINE = 8
 """Instructions of a line of machine code: 128 bytes."""
 CODE_LINES = 1 << 14
@@ -327,9 +327,6 @@ STATE = np.dtype(
         # Sectors of stores and atomics that went: when each is there, the last ones in that order;
         # how many.
         ("gone_at", np.float64, (MOST_GONE,)), ("gone", np.int64),
-        # When the last store, atomic or request of a warp has left the SM, if none of them waits
-        # for what comes back.
-        ("sent", np.float64),
         # Lines of the last stores, with which later ones are joined: their sectors, and the bytes
         # of each that are stored. And of many lines the block that touched it, the sectors that it
         # stored and those that DRAM brought it, and what had been moved when it last did.
@@ -337,9 +334,11 @@ STATE = np.dtype(
         ("touched", *_numbers(1 << TOUCHED_BITS, 5)), ("moved", np.float64),
         ("asker", np.int64),  # the block that asks, by its place in the plan
         ("loaded", np.int64),  # when the last load that was sent is there
-        # Until when it is busy, by place: the L2, the way of stores there, DRAM, atomics.
-        ("free", np.float64, (PLACES,)),
-        ("way", np.float64),  # cycles of the SM's way to the L2, for stores, atomics and copies
+        # Of each place (the L2, the way of stores there, DRAM, atomics, stores that meet, and what
+        # leaves the SM if none of it waits for what comes back): until when it is busy with what
+        # the SM asked for, all SMs asking, and the SM alone; by how much SMs are apart, and how far
+        # this one may be ahead of its share; and how much it has done, in cycles.
+        *((name, np.float64, (PLACES,)) for name in ("free", "quick", "spread", "ahead", "took")),
         # What each was asked for lately, in cycles, and when.
         ("load", np.float64, (PLACES,)), ("load_at", np.float64, (PLACES,)),
         # Machine code: by cache (of each sub-partition, of the SM), how many lines were fetched,

@@ -2,54 +2,98 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from simulator.jit import jit
 from simulator.timing.machine import NUMBERS
 from simulator.timing.state import PLACES
 
-__all__ = ["OF_ATOMICS", "OF_DRAM", "OF_L2", "OF_PARTS", "OF_STORES", "ask", "depart", "hold"]
+__all__ = [
+    "OF_ATOMICS",
+    "OF_DRAM",
+    "OF_L2",
+    "OF_PARTS",
+    "OF_SENT",
+    "OF_STORES",
+    "ask",
+    "depart",
+    "hold",
+    "serve",
+    "until",
+]
 
 _MEMORY, _MOST_LOAD = NUMBERS.index("load_memory"), NUMBERS.index("load_most")
 _WAIT_WRITTEN, _WRITTEN_LOAD = NUMBERS.index("dram_wait_written"), NUMBERS.index("dram_wait_load")
-OF_L2, OF_STORES, OF_DRAM, OF_ATOMICS, OF_PARTS = range(PLACES)
+_L2 = NUMBERS.index("l2_latency")
+OF_L2, OF_STORES, OF_DRAM, OF_ATOMICS, OF_PARTS, OF_SENT = range(PLACES)
 
 
 @jit()
 def ask(
-    state: Any, machine: Any, place: int, cycles: float, wait: float, now: int, sent: int = -1
-) -> float:
+    state: Any, machine: Any, place: int, cycles: float, wait: float, now: int, sent: int = -1,
+    alone: float = 1.0,
+) -> float:  # fmt: skip
     """Ask a place for some cycles of its work; when it is done, but for the latency.
 
     The busier it was lately, the longer a request waits before: `wait` cycles where it is half
-    busy, and more by how little time is free (gpu_check/data/h100_flight.csv).
+    busy, and more by how little time is free (gpu_check/data/h100_flight.csv). `alone`: see
+    `serve`.
     """
-    begin = max(float(max(now, sent)), state.free[place])
-    state.free[place] = begin + cycles
-    if place == OF_STORES:
-        state.way += cycles
+    done = serve(state, machine, place, cycles, float(max(now, sent)), alone)
     # TMA asks ahead, for when it comes to a copy: who asks after that is at no earlier time.
     at = max(float(now), state.load_at[place])
-    past = min((at - state.load_at[place]) / machine[_MEMORY], 1.0)
+    memory = machine[_MEMORY] + state.spread[place]
+    past = min((at - state.load_at[place]) / memory, 1.0)
     state.load[place] = state.load[place] * (1 - past) + cycles
     state.load_at[place] = at
-    load = min(state.load[place] / machine[_MEMORY], machine[_MOST_LOAD])
+    load = min(state.load[place] / memory, machine[_MOST_LOAD])
     wait *= load / (1 - load)
     if place == OF_DRAM:  # reads wait longer among writes
         load = min(load, machine[_WRITTEN_LOAD])
         wait += machine[_WAIT_WRITTEN] * load / (1 - load)
-    return float(max(begin, now + wait) + cycles)
+    return float(max(done, now + wait + alone * cycles))
 
 
 @jit()
-def hold(state: Any, cycles: float, now: int) -> None:
+def serve(
+    state: Any, machine: Any, place: int, cycles: float, begin: float, alone: float = 1.0
+) -> float:
+    """Let a place do some cycles of its work from `begin` on; when it is done.
+
+    `cycles` are those of the SM's share, all SMs asking; where it asks alone, it takes the part
+    `alone` of them. An SM that asks a little earlier than others is alone for so long, and then
+    ends earlier by more. So SMs come apart, burst by burst, until each asks while most others do
+    not (gpu_check/data/h100_rounds.csv). A burst ends where all was served, and nothing is asked
+    for in the time that the L2 takes to answer. If the others begin one after the other, as many
+    earlier as later, the first one has 1 - log(alone) times its share by the time that all ask:
+    their distances grow by as much.
+    """
+    if begin > state.quick[place] + machine[_L2]:
+        late = max(state.free[place] - state.quick[place], 0.0)
+        state.spread[place] += min(-state.spread[place] * math.log(alone), late)
+        state.ahead[place] = state.spread[place]
+    ahead = state.ahead[place]
+    state.free[place] = max(begin - ahead, state.free[place]) + cycles
+    state.ahead[place] = max(min(ahead, begin - state.free[place]), 0.0)
+    state.quick[place] = max(begin, state.quick[place]) + alone * cycles
+    state.took[place] += cycles
+    return float(until(state, place))
+
+
+@jit()
+def until(state: Any, place: int) -> float:
+    """Return until when a place is busy."""
+    return float(max(state.free[place], state.quick[place]))
+
+
+@jit()
+def hold(state: Any, machine: Any, cycles: float, now: int) -> None:
     """Keep the way on which stores go busy for some cycles."""
-    state.free[OF_STORES] = max(state.free[OF_STORES], float(now)) + cycles
-    state.way += cycles
+    serve(state, machine, OF_STORES, cycles, float(now))
 
 
 @jit()
-def depart(state: Any, cycles: float, now: int) -> float:
+def depart(state: Any, machine: Any, cycles: float, now: int, alone: float = 1.0) -> float:
     """Let something of a warp go behind what the SM sent before; when it has left."""
-    state.sent = max(state.sent, float(now)) + cycles
-    return float(state.sent)
+    return float(serve(state, machine, OF_SENT, cycles, float(now), alone))
