@@ -1,11 +1,11 @@
 """How long SMs wait that read for a while and then compute, all of them, round after round.
 
 All SMs begin in step, and then each gets its share of what the L2 or DRAM gives. SMs that are a
-little ahead read while the others do not yet, and gain more. So SMs come apart, and in the end each
-reads as fast as one alone does, as long as all of them together do not ask for more than there is.
+little ahead read while the others do not yet, and gain more. So SMs come apart. In the end each
+reads as fast as one alone does, if all together do not ask for more than there is.
 
-A block of 256 threads, so many (`blocks`) on each SM, reads `size` bytes, waits for all of them,
-computes for `work` turns of four multiply-adds, and begins again. `way`: by copies of 16 bytes per
+A block of 256 threads reads `size` bytes and waits for them. Then it computes for `work` turns of
+four multiply-adds, and begins again. Each SM has so many `blocks`. `way`: by copies of 16 bytes per
 lane (`copies`), by loads of as much (`loads`), by one bulk copy (`tiles`); or it stores them
 (`stores`), and waits for nothing. `place`: where they come from, `l2` or `dram`. `cycles`: until
 so many `rounds` have passed, mean of the blocks, the median of five launches; `sms`: so many work.

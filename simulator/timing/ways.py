@@ -65,9 +65,8 @@ def serve(
     `alone` of them. An SM that asks a little earlier than others is alone for so long, and then
     ends earlier by more. So SMs come apart, burst by burst, until each asks while most others do
     not (gpu_check/data/h100_rounds.csv). A burst ends where all was served, and nothing is asked
-    for in the time that the L2 takes to answer. If the others begin one after the other, as many
-    earlier as later, the first one has 1 - log(alone) times its share by the time that all ask:
-    their distances grow by as much.
+    for in the time that the L2 takes to answer. If SMs begin evenly, one after the other, the first
+    has 1 - log(alone) times its share when the last one begins. So their distances grow by as much.
     """
     if begin > state.quick[place] + machine[_L2]:
         late = max(state.free[place] - state.quick[place], 0.0)
