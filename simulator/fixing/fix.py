@@ -230,6 +230,7 @@ class Fix(Result):
                 f"{_conflicts(self.unremovable)} come from the sources of copies: no layout of"
                 " shared memory removes them."
             )
+        said += self.notes
         for each in self.alternatives:
             offered = "Or write" if self.text else "It ran with"
             timed = ""
@@ -237,13 +238,15 @@ class Fix(Result):
                 offered = "Or write" if each.is_worth_it else "Nor write"
                 timed = f" {each.predicted}" if each.predicted else ""
             is_doubtful = self.compiled is not None and each.compiled is None
+            if timed and is_doubtful:
+                timed = f"{timed} {each._uncompiled()}"
             compiled = " (not compiled)" if is_doubtful else ""
             costs = f"{_conflicts(each.after.bank_conflicts)}, {each.after.wavefronts:,} wavefronts"
             said.append(
                 f"{offered} {each.written}{compiled}: {costs}."
                 f" {' '.join([each._spent(), *each._grown()])}{timed}"
             )
-        return (*said, *self.notes)
+        return tuple(said)
 
     def _advice(self) -> str:
         """Say first whether to write it: fewer bank conflicts need not be less time."""

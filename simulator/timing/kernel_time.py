@@ -36,7 +36,7 @@ _WAITS = {
     "mio_throttle": "room in the queue to memory, for shared memory",
     "long_scoreboard": "loads of global or local memory",
     "lg_throttle": "room in the queue to memory, for global memory",
-    "barrier": "other warps at a barrier, or products of wgmma",
+    "barrier": "other warps at a barrier",
     "math_pipe_throttle": "a busy math pipe",
     "dispatch_stall": "dispatch",
     "not_selected": "their turn",
@@ -212,8 +212,11 @@ class KernelTime(Result):
             return f"Limited by {told}."
         shares = self.reasons.values()
         waits = [each for each in self.reasons.items() if each[0] != "selected" and each[1]][:2]
+        waited = dict(_WAITS)
+        if any("GMMA" in opcode for opcode in self.stalls["opcode"]):
+            waited["barrier"] += ", or products of wgmma"  # Nsight Compute calls both so
         most = " and ".join(
-            f"{_WAITS.get(name, 'other causes')} ({heading(name)}, {cycles / sum(shares):.0%})"
+            f"{waited.get(name, 'other causes')} ({heading(name)}, {cycles / sum(shares):.0%})"
             for name, cycles in waits
         )
         return f"Limited by what warps wait for: {most}. The busiest pipe is {told}."

@@ -18,7 +18,7 @@ from simulator.timing.estimate import Estimate, estimate
 from simulator.timing.kernel_time import KernelTime
 from simulator.timing.machine import at_clock, machine_of
 from simulator.timing.pipes import TimeBound, bound_of
-from simulator.timing.rates import MATRIX_PRODUCTS
+from simulator.timing.rates import MATRIX_PRODUCTS, table
 from simulator.timing.shares import held_of
 from simulator.timing.spinning import spins
 from simulator.timing.state import STALLS
@@ -55,7 +55,9 @@ def time_of(work: Work, chip: ChipLike, clock_mhz: float | None = None) -> Kerne
     except ChipError as error:
         return _unknown(work, chosen, TimeBound(chosen.name, {}, {}, clock_mhz), str(error))
     if machine is None:
-        return _unknown(work, chosen, bound, f"latencies and queues of {chosen} were not measured")
+        known = " and ".join(name for name in table("machine")[0] if name in CHIPS)
+        why = f"latencies and queues of {chosen} were not measured (of {known} they were)"
+        return _unknown(work, chosen, bound, why)
     waits = spins(work)
     if waits is not None:
         place = f"{waits.file}:{waits.line}" if waits.line else f"{waits.address:#06x}"

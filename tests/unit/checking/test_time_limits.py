@@ -153,7 +153,8 @@ def test_a_time_that_is_not_known_keeps_no_limit(
     (outcome,) = checked(f"{LAUNCH}cycles = 100\n").outcomes
     assert outcome.status == "error"
     assert outcome.error == (
-        "Its cycles are not known: latencies and queues of H100 were not measured."
+        "Its cycles are not known: latencies and queues of H100 were not measured"
+        " (of H100 and H200 they were)."
         " (accepted: no limit on its time)"
     )
 

@@ -42,6 +42,14 @@ def test_a_padding_of_one_word_is_compiled_and_parts_the_accesses() -> None:
         "It was compiled: the accesses that the compiler joined (line 6) are others.",
     )
     assert min(each.after.bank_conflicts for each in fix.alternatives) > 0
+    # What is said of it stands before what else could be written.
+    told = fix.sentences
+    first = next(place for place, each in enumerate(told) if each.startswith(("Or", "Nor")))
+    assert told.index(fix.notes[0]) < first
+    assert any("the changed source was not compiled." in each for each in told[first:]) is any(
+        each.compiled is None and bool(each.predicted) and not fix.is_worth_it
+        for each in fix.alternatives
+    )
     alone = report.fixed([fix]).totals()["all"]
     assert alone == by_hand.totals()["all"]
     # With another array's fix, which is moved, in the code that was compiled anew.

@@ -125,7 +125,8 @@ def test_a_chip_without_timing_data_has_the_bound_and_the_reason() -> None:
     assert found.speedup_without_conflicts is None
     assert found.limiter == "shared"
     assert found.notes[-1] == (
-        "Its cycles are not known: latencies and queues of A100 were not measured."
+        "Its cycles are not known: latencies and queues of A100 were not measured"
+        " (of H100 and H200 they were)."
     )
     # The bound without conflicts is another one all the same.
     assert found.without_conflicts.bound_cycles < found.bound_cycles
@@ -236,3 +237,18 @@ def test_the_range_is_said_in_a_sentence() -> None:
 def test_an_indexed_table_of_constants_has_a_note(place: str, has_note: bool) -> None:
     found = time_of(work([Line("ULDC.64", f"UR8,{place}")]), "H100")
     assert any("constant memory" in note for note in found.notes) == has_note
+
+
+@pytest.mark.parametrize("opcode", ["FADD", "HGMMA.64x64x16.F32"])
+def test_products_of_wgmma_are_named_where_there_are_some(opcode: str) -> None:
+    """Nsight Compute calls it `barrier`, too, when a warp waits for them."""
+    waits = [Line("BAR.SYNC.DEFER_BLOCKING", "0x0", stall=5), Line("LDS", "R0,[R2]", write=0)]
+    found = time_of(sized([*waits * 8, Line("FADD", "R0,R0,R0", waits=1)], (8, 20, 132, 1)), "H100")
+    count = len(found.stalls["opcode"])
+    told = replace(
+        found,
+        stalls={**found.stalls, "opcode": [opcode] * count, "barrier": [10**9] * count},
+    )
+    (said,) = (each for each in told.sentences() if each.startswith("Limited by what warps"))
+    assert "other warps at a barrier" in said
+    assert ("products of wgmma" in said) is ("GMMA" in opcode)
