@@ -39,6 +39,7 @@ _CHANGES = ("wavefronts", "bank_conflicts")
 _A: dict[Kind, str] = {"access": "an access", "geometry": "a geometry", "kernel": "a kernel"}
 _SITES = 4  # bars of a kernel
 _BAR = 32  # characters of the longest
+_PAIR = 2  # inputs, of which each is compared with the other
 _LONG = 60  # characters of a name that a table does not have in full
 
 
@@ -148,7 +149,8 @@ class InputComparison(Result):
         if not is_felt(most / least):
             return f"No difference in time: about {least:,} cycles each"
         others = _listed(f"{cycles:,}" for cycles, _ in timed if cycles != least)
-        return f"{name}: about {least:,} cycles instead of {others}, ×{most / least:.2f} as fast"
+        gain = f"×{most / least:.2f} as fast{' as the slowest' * (len(timed) > _PAIR)}"
+        return f"{name}: about {least:,} cycles instead of {others}, {gain}"
 
     def to_dict(self) -> dict[str, Any]:
         """Return `{"inputs": {column: list}, "totals": {"worse": …}}`: a row per input."""

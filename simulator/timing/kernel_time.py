@@ -186,8 +186,9 @@ class KernelTime(Result):
                 f" {high:,}: 9 of 10 did."
             )
             said.append(self._limited())
+            these = ", with these conflicts" if self.without is not None else ""
             said.append(
-                f"Lower bound, with these conflicts: {self.bound_cycles:,}"
+                f"Lower bound{these}: {self.bound_cycles:,}"
                 f" ({self.bound.cycles / max(self.cycles, 1):.0%}), set by {limiter}."
             )
             gain, after = self.speedup_without_conflicts, self.without_conflicts.cycles

@@ -192,6 +192,13 @@ def test_two_kernels_are_compared_by_their_time(capsys: pytest.CaptureFixture[st
     assert "elapsed_cycles" not in printed("compare", *words[:2])["rows"][0]
 
 
+def test_of_several_the_slowest_is_what_the_fastest_is_compared_with() -> None:
+    swizzled = [word.replace("transpose_naive", "transpose_swizzled") for word in TRANSPOSE]
+    words = [shlex.join(each) for each in (PADDED, TRANSPOSE, swizzled)]
+    first = run("compare", *words, "--time", "--chip", "H100").splitlines()[0]
+    assert re.search(r"×\d\.\d\d as fast as the slowest", first)
+
+
 def test_inputs_are_called_by_the_words_that_tell_them_apart() -> None:
     from simulator import compare
 
