@@ -20,7 +20,7 @@ import numpy as np
 
 from gpu_check.device import open_gpu
 
-__all__ = ["measure_rounds", "rounds_source"]
+__all__ = ["measure_rounds", "room_of", "rounds_source", "wrap_of"]
 
 _SIZES = (8192, 16384, 32768, 65536)
 _WORK = (0, 64, 256)
@@ -99,6 +99,16 @@ def rounds_source(way: str, size: int) -> str:
     return _FRAME.format(way=way, size=size, body=_BODIES[way].format(size=size))
 
 
+def room_of(blocks: int) -> int:
+    """Return bytes of shared memory of a block so that no more blocks fit an SM."""
+    return _SHARED // blocks - 2048
+
+
+def wrap_of(place: str, size: int, blocks: int, rounds: int) -> int:
+    """Return after how many rounds a block begins anew: never, where DRAM is to be asked."""
+    return rounds if place == "dram" else max(_HELD // size // blocks, 1)
+
+
 def measure_rounds(device: int = 0) -> list[dict[str, Any]]:
     """Return a row per way, size, place, SMs, blocks of one, work, and rounds that have passed."""
     sms = open_gpu(device).multiprocessors
@@ -116,11 +126,10 @@ def measure_rounds(device: int = 0) -> list[dict[str, Any]]:
             kernel = module.get_function(f"{way}_{size}")
             kernel.max_dynamic_shared_size_bytes = _SHARED
             for place, blocks, work, used in product(("l2", "dram"), _BLOCKS, _WORK, (1, sms)):
-                room = _SHARED // blocks - 2048
-                most = _ROUNDS[-1] // blocks
+                room, most = room_of(blocks), _ROUNDS[-1] // blocks
                 if room < size or (used == 1 and (blocks > 1 or work > 0)):
                     continue
-                wrap = most if place == "dram" else max(_HELD // size // blocks, 1)
+                wrap = wrap_of(place, size, blocks, most)
                 found = []
                 for _ in range(_REPEATS):
                     when = cupy.zeros((used * blocks, 32), dtype=np.int32)

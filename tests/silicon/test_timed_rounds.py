@@ -12,14 +12,13 @@ import numpy as np
 import pytest
 
 from gpu_check.recordings import packaged_table
-from gpu_check.timing.rounds import rounds_source
+from gpu_check.timing.rounds import room_of, rounds_source, wrap_of
 from simulator import replay_compiled
 from tests.sass_kernels import needs_compiler
 
 pytestmark = needs_compiler
 
-_SMS, _HELD, _SHARED = 132, 128 << 10, 220_000
-_SMALL = 8192
+_SMS, _SMALL = 132, 8192
 
 
 def measured() -> Mapping[tuple[str, str, int, int, int, int], int]:
@@ -36,11 +35,11 @@ CYCLES = measured()
 
 @cache
 def estimated(way: str, place: str, size: int, sms: int, work: int, rounds: int) -> float:
-    wrap = rounds if place == "dram" else _HELD // size
+    wrap = wrap_of(place, size, 1, rounds)
     data = np.zeros(wrap * sms * size, np.uint8)
     report = replay_compiled(
         rounds_source(way, size), kernel=f"{way}_{size}", grid=sms, block=256, chip="H100",
-        shared_bytes=_SHARED - 2048,
+        shared_bytes=room_of(1),
         args=[data, np.zeros(32 * sms, np.int32), np.zeros(2, np.float32),
               *map(np.int32, (work, rounds, wrap))],
     )  # fmt: skip
