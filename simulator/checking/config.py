@@ -26,6 +26,7 @@ __all__ = ["CONFIG", "CheckFile", "Entry", "EntryKind", "Limits", "find_config",
 CONFIG = "bankwise.toml"
 _PROJECT = "pyproject.toml"
 _ALL_LIMITS = {**LIMITS, **TIME_LIMITS}
+_OF_TIME = re.compile(r"second|time|duration|latency|^[mnu]s$|_[mnu]s$")
 
 EntryKind = Literal["access", "layout", "kernel", "triton"]
 Limits = Mapping[str, float]
@@ -210,7 +211,9 @@ class _Reader:
     def _known(self, given: Mapping[str, Any], keys: tuple[str, ...], place: str) -> None:
         for key in given:
             if key not in keys:
-                self.refuse(place, f"unknown key {short(key)}: {accepted(key, keys)}")
+                is_time = "cycles" in keys and bool(_OF_TIME.search(key))
+                hint = "a limit on time is cycles, of the SM; " if is_time else ""
+                self.refuse(place, f"unknown key {short(key)}: {hint}{accepted(key, keys)}")
 
     def _value(self, what: Key, key: str, value: Any, place: str) -> Any:
         if not what.fits(value):

@@ -106,14 +106,17 @@ def _time(measured: Measured) -> Iterator[Finding]:
             continue
         if name == "cycles":
             said = f"about {_cycles(found)} (accepted: at most {int(most):,})"
-            yield Finding("entry", name, said, measured.place)
+            yield Finding("entry", name, _cured(said, measured.faster()), measured.place)
             continue
         said = f"a speedup of about ×{value:.3g} without conflicts (accepted: at most ×{most:g})"
         held = (line for line in measured.lines if line.place and line.figures.conflicts)
         worst = next(held, None)
         place = measured.place if worst is None or worst.place is None else worst.place
-        cure = measured.cure(place)
-        yield Finding("entry", name, f"{said}. {cure}" if cure else said, place)
+        yield Finding("entry", name, _cured(said, measured.cure(place)), place)
+
+
+def _cured(said: str, cure: str) -> str:
+    return f"{said}. {cure}" if cure else said
 
 
 def _cycles(figures: TimeFigures) -> str:
@@ -144,9 +147,8 @@ def _spread(
     guilty = [line for line in lines if _takes_part(line, name, most) and line.place is not None]
     said = _quantity(name, whole.value)
     if not guilty:
-        cure = measured.cure(None)
-        message = f"{said}{whole.against}"
-        yield Finding(scope, name, f"{message}. {cure}" if cure else message, measured.place)
+        message = _cured(f"{said}{whole.against}", measured.cure(None))
+        yield Finding(scope, name, message, measured.place)
     for line in guilty:
         assert line.place is not None  # noqa: S101 (so were they chosen)
         value = getattr(line.figures, name)
@@ -155,9 +157,8 @@ def _spread(
             was = getattr(whole.before.get(line.text), name, 0)
             here = f"{_quantity(name, value)} here{f' instead of {was:,}' if was else ''}"
             here += f"; {whole.noun} has {said}"
-        cure = measured.cure(line.place)
-        message = f"{here}{whole.against}{_about(line)}{f'. {cure}' if cure else ''}"
-        yield Finding(scope, name, message, line.place)
+        message = f"{here}{whole.against}{_about(line)}"
+        yield Finding(scope, name, _cured(message, measured.cure(line.place)), line.place)
 
 
 def _takes_part(line: LineCost, name: str, most: float) -> bool:
@@ -260,6 +261,7 @@ def _baseline_time(measured: Measured, recorded: Recorded) -> Iterator[Finding]:
         return
     else:
         said = f"about {_cycles(now)} instead of the baseline's {before.cycles:,}"
+        said = _cured(said, measured.faster())
     yield Finding("baseline", "cycles", said, measured.place)
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import importlib.util
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import cache
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -237,13 +237,15 @@ def _size(given: Any) -> tuple[int, ...]:
 def _measured(
     here: Measured, report: CompiledReport, ran: Sequence[CompiledReport] = ()
 ) -> Measured:
+    cures = _Cures(report, ran)
     return replace(
         here,
         lines=line_costs(report, report.sources),
         time=_time(report) if here.entry.is_timed else None,
         notes=(*here.notes, *report.notes),
         sources=tuple(report.sources.items()),
-        cure=_cure(report, ran),
+        cure=cures.of_line,
+        faster=cures.of_time,
     )
 
 
@@ -257,32 +259,44 @@ def _time(report: CompiledReport) -> TimeFigures:
     return TimeFigures(found.chip, found.cycles, gain)
 
 
-def _cure(
-    report: CompiledReport, ran: Sequence[CompiledReport]
-) -> Callable[[SourcePlace | None], str]:
-    """Return what says which change of an array mends a line; the kernel runs with it for that.
+class _Cures:
+    """Says which changes of arrays mend a launch; it runs with each, once that is asked.
 
     `ran`: the launches of its file, none of which may become worse.
     """
 
-    @cache
-    def fixes() -> list[Fix]:
+    def __init__(self, report: CompiledReport, ran: Sequence[CompiledReport]) -> None:
+        self.report, self.ran = report, ran
+
+    @cached_property
+    def fixes(self) -> list[Fix]:
         try:
-            return report.fixes(ran)
+            found = self.report.fixes(self.ran)
         except BankwiseError:  # what cannot be mended by a layout is still a finding
             return []
+        return [each for each in found if each.text]
 
-    def cure(place: SourcePlace | None) -> str:
+    def of_line(self, place: SourcePlace | None) -> str:
+        """Say which of them take bank conflicts from a line."""
         if place is None:
             return ""
         return " ".join(
             f"Write {each.written}: {each.before.bank_conflicts:,} -> {each.after.bank_conflicts:,}"
             " bank conflicts, equal outputs."
-            for each in fixes()
-            if each.text and (place.file, place.line) in _places(each)
+            for each in self.fixes
+            if (place.file, place.line) in _places(each)
         )
 
-    return cure
+    def of_time(self) -> str:
+        """Say which of them make the launch faster."""
+        if not self.report.bank_conflicts:
+            return "It has no bank conflicts, which --fix removes."
+        said = [f"Write {each.written}. {each.predicted}" for each in self.fixes if _helps(each)]
+        return " ".join(said) or "No change that --fix knows makes it faster."
+
+
+def _helps(fix: Fix) -> bool:
+    return bool(fix.times) and fix.is_worth_it
 
 
 def _places(fix: Fix) -> set[tuple[str, int]]:

@@ -59,6 +59,8 @@ class Measured:
     """The source files that were found, line by line."""
     cure: Callable[[SourcePlace | None], str] = field(default=lambda _: "", compare=False)
     """Says what would not conflict: of an access; of a kernel at a line of it."""
+    faster: Callable[[], str] = field(default=lambda: "", compare=False)
+    """Says what would make a kernel faster."""
     error: str = ""
     """Why nothing was counted."""
 

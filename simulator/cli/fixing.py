@@ -152,12 +152,11 @@ def _show_diff(reports: Sequence[CompiledReport], options: dict[str, Any]) -> in
     Raises OutputError where the file cannot be written.
     """
     from simulator.fixing.beside import kernel_names
-    from simulator.fixing.fix import gain_of
+    from simulator.fixing.fix import predicted_of
     from simulator.fixing.patch import patch_of
     from simulator.fixing.unreached import unreached
     from simulator.results.files import save
     from simulator.sass.code.naming import encoding_of
-    from simulator.timing.gains import gain_text, is_felt
 
     if not reports:
         return 0
@@ -180,8 +179,8 @@ def _show_diff(reports: Sequence[CompiledReport], options: dict[str, Any]) -> in
     for name, was, now in zip(kernel_names(reports), reports, patch.reports, strict=True):
         lines = unreached(was)
         told = f" (they do not tell about {lines}: no lane came by)" if lines else ""
-        gain = gain_of(was, now)
-        gained = "" if gain is None or is_felt(gain) else f"; predicted: {gain_text(gain)}"
+        predicted = predicted_of(was, now)
+        gained = f". {predicted}" if predicted else ""
         click.echo(
             f"bankwise: {name} compiled and replayed: {was.bank_conflicts:,} ->"
             f" {now.bank_conflicts:,} bank conflicts, equal outputs{told}{gained}",

@@ -11,6 +11,7 @@ from layouts.errors import plural
 from simulator.cli.watching import waiting
 from simulator.results.columns import STALLS, heading, law_columns
 from simulator.results.text import Listing, Table
+from simulator.timing.gains import is_felt
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -24,6 +25,7 @@ _WARP_CYCLES = (
     "Warp cycles are those of all warps that one SM runs, by what keeps each from issuing; in"
     " `selected` it issues. --format json and csv have the cycles of every reason."
 )
+_TO_FIX = "--fix finds paddings and swizzles that remove bank conflicts, and says what each gains."
 _SHARE = "warp cycles %"
 _LEAST = 1.0
 """Per cent of all warp cycles: rows that are less are not shown."""
@@ -82,6 +84,9 @@ def shown_of(report: CompiledReport, by: By) -> Table:
     text = [
         f"{plural(more, 'more row')}, each below 1 % of warp cycles: --format csv or json has all."
     ] * bool(more)
+    gain = found.speedup_without_conflicts
+    if gain is not None and is_felt(gain) and not click.get_current_context().params.get("fix"):
+        text.append(_TO_FIX)
     text += [_WARP_CYCLES if rows else f"No table: where warps wait is not known on {found.chip}."]
     kept = _with_source(kept, table.rows, report.sources) if by == "line" else kept
     grid, block = ("x".join(map(str, size)) for size in (report.grid, report.block))

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from simulator.sass.report import CompiledReport
     from simulator.timing.kernel_time import KernelTime
 
-__all__ = ["Fix", "SharedUse", "gain_of"]
+__all__ = ["Fix", "SharedUse", "predicted_of"]
 
 
 @dataclass(frozen=True)
@@ -304,10 +304,10 @@ class Fix(Result):
         return Table(self.rows(), self.summary(), sums=(), title=title, text=text)
 
 
-def gain_of(before: CompiledReport, after: CompiledReport) -> float | None:
-    """Return how many times as fast a launch is predicted to get; None: not known."""
+def predicted_of(before: CompiledReport, after: CompiledReport) -> str:
+    """Return the predicted times of two launches in words; "" where one is not known."""
     times = _times(before, after)
-    return _gain(*times) if times else None
+    return _predicted(*times) if times else ""
 
 
 def _times(

@@ -118,7 +118,7 @@ class TimeBound:
         >>> cycles, floor = {"shared": 300.0, "fma": 200.0}, {"shared": 100.0, "fma": 200.0}
         >>> print(TimeBound("H100", cycles, floor, 1980.0).verdict())
         Without bank conflicts at most 2.00 times as fast; 1.50 times if it takes its least \
-cycles, which FMA then sets.
+cycles, then set by FMA.
         """
         if not self.pipes:
             return f"The pipes of {self.chip} are not known."
@@ -127,11 +127,11 @@ cycles, which FMA then sets.
         most = f"Without bank conflicts at most {self.most:.2f} times as fast"
         if not is_felt(self.most):
             return f"{most}: {NOT_WORTH}."
-        least = "if it takes its least cycles, which"
+        least = "if it takes its least cycles"
         if not is_felt(self.speedup):
-            return f"{most}; no gain {least} {NAMES[self.limiter]} sets."
+            return f"{most}; no gain {least}, set by {NAMES[self.limiter]}."
         after = NAMES[self.without_conflicts.limiter]
-        return f"{most}; {self.speedup:.2f} times {least} {after} then sets."
+        return f"{most}; {self.speedup:.2f} times {least}, then set by {after}."
 
     def __str__(self) -> str:
         if not self.pipes:

@@ -21,7 +21,7 @@ from typing import Any
 
 from simulator.errors import CompileError, ToolError
 from simulator.sass.architectures import WITH_OWN_FEATURES
-from simulator.sass.code.diagnostics import explain, overridden
+from simulator.sass.code.diagnostics import explain, warned
 from simulator.sass.code.headers import PRELUDE, headers_folders, is_standard
 from simulator.sass.code.naming import check_length, plain_path
 from simulator.sass.code.nvcc import request_for
@@ -162,7 +162,7 @@ def compile_translation(
         if "missing" in answer:
             raise ToolError(answer["missing"])
         if "log" not in answer:
-            notes = overridden(answer["warnings"], options.define)
+            notes = warned(answer["warnings"], options.define)
             return Compiled(base64.b64decode(answer["cubin"]), answer["symbols"], notes)
         if repaired := without_static(answer["log"], headers):
             headers |= repaired
@@ -203,7 +203,7 @@ def _by_nvcc(
         if "missing" in answer:
             raise ToolError(answer["missing"])
         if "cubin" in answer:
-            notes = overridden(answer["warnings"], options.define)
+            notes = warned(answer["warnings"], options.define)
             return Compiled(base64.b64decode(answer["cubin"]), notes=notes)
         if f"not supported on .target '{arch}'" in answer["log"] and arch in WITH_OWN_FEATURES:
             arch = f"{arch}a"

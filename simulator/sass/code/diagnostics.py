@@ -15,7 +15,7 @@ from pathlib import Path
 from simulator.sass.code.headers import headers_folders, is_standard
 from simulator.sass.code.translation import Translation
 
-__all__ = ["explain", "overridden"]
+__all__ = ["explain", "warned"]
 
 _MOST = 12  # messages that are shown
 _REDEFINED = re.compile(  # as cudafe and NVRTC say it, and as g++ does
@@ -23,6 +23,7 @@ _REDEFINED = re.compile(  # as cudafe and NVRTC say it, and as g++ does
     r":? \"(\w+)\"(?: redefined)?\s*$",
     re.MULTILINE,
 )
+_NO_REGISTERS = re.compile(r"'setmaxnreg' ignored;? (.*?)\.?$", re.M)
 _HEAD = re.compile(
     r"(?P<file>[^\n]+?)(?:\(\d+\)|:\d+:\d+): (?P<kind>[\w\- ]*?(?:error|warning|remark|note))\b"
 )
@@ -63,16 +64,27 @@ def explain(log: str, name: str, source: str, translation: Translation) -> str:
     return "\n".join(said)
 
 
-def overridden(log: str, defined: Sequence[str]) -> tuple[str, ...]:
-    """Return a note for each macro of -D that the source defines once more, and so decides.
+def warned(log: str, defined: Sequence[str]) -> tuple[str, ...]:
+    """Return a note for each thing that the compiler left out, by what it said.
+
+    Those are macros of -D that the source defines once more, and so decides, and `setmaxnreg`.
 
     >>> log = 'gemm.cu(3): warning #47-D: incompatible redefinition of macro "LDA"'
-    >>> overridden(log, ["LDA=72"])
+    >>> warned(log, ["LDA=72"])
     ('-D LDA=72 has no effect behind gemm.cu:3, which defines LDA (to choose it with -D, put \
 #ifndef LDA and #endif around that line)',)
+    >>> log = "Potential Performance Loss: 'setmaxnreg' ignored to allow debugging."
+    >>> warned(log, [])
+    ('setmaxnreg has no effect: the compiler left it out, "to allow debugging" (it needs \
+__launch_bounds__(threads, blocks) or __maxnreg__ at the kernel)',)
     """
     given = {each.partition("=")[0]: each for each in defined}
-    return tuple(
+    registers = tuple(
+        f'setmaxnreg has no effect: the compiler left it out, "{why}" (it needs'
+        " __launch_bounds__(threads, blocks) or __maxnreg__ at the kernel)"
+        for why in dict.fromkeys(_NO_REGISTERS.findall(log))
+    )
+    return registers + tuple(
         f"-D {given[name]} has no effect behind {Path(file).name}:{row or line}, which defines"
         f" {name} (to choose it with -D, put #ifndef {name} and #endif around that line)"
         for file, row, line, name in dict.fromkeys(_REDEFINED.findall(log))

@@ -71,7 +71,7 @@ def test_the_nearest_file_counts_up_to_the_repository(tmp_path: Path, write: Wri
         ("limits.ways = 0", "key ways: 0 (accepted: a number of 1 or more)"),
         ("limits.ways = nan", "key ways: nan (accepted: a number of 1 or more)"),
         ("limits.ways = inf", "key ways: inf (accepted: a number of 1 or more)"),
-        ("limits.time = 3", "key limits: unknown key 'time': accepted: conflicts, excessive, wave"),
+        ("limits.time = 3", "key limits: unknown key 'time': a limit on time is cycles"),
         ("access = 3", "key access: 3 (accepted: tables, [[access]])"),
         ("[access]\nask = 'x'", "(accepted: tables, [[access]])"),
         ("[[access]]\nname = 'a'", "access 'a': the key ask is missing (accepted: a question in C"),

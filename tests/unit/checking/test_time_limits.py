@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -107,7 +108,10 @@ def test_a_damaged_baseline_is_refused(time: object, says: str) -> None:
         ("cycles = 1.5", "key cycles: 1.5"),
         ("speedup_without_conflicts = 0.5", "a number of 1 or more"),
         ("time = 1", "key time: 1 (accepted: true or false)"),
+        ("microseconds = 3", "unknown key 'microseconds': a limit on time is cycles"),
+        ("time_us = 3", "unknown key 'time_us': a limit on time is cycles"),
         ("[kernel.per_line]\ncycles = 3", "unknown key 'cycles'"),
+        ("[kernel.per_line]\nmicroseconds = 3", "unknown key 'microseconds': accepted"),
         ("[kernel.arrays.tile]\ncycles = 3", "unknown key 'cycles'"),
     ],
 )
@@ -143,6 +147,22 @@ def test_a_kernel_is_timed_where_its_entry_asks(checked: Check, write: Write) ->
     assert "speedup without conflicts" in as_markdown(report, Path("/"))
     assert {each["ruleId"] for each in json.loads(as_sarif(report, Path("/")))["runs"][0][
         "results"]} == {f"bankwise/{name}" for name in TIME_LIMITS}  # fmt: skip
+
+
+@needs_tools
+def test_a_limit_on_cycles_is_told_what_makes_the_launch_faster(write: Write) -> None:
+    """Nothing was tried for it."""
+    from simulator.checking import check
+
+    config = write(f"{LAUNCH}cycles = 100\n")
+    for fix, cure in (
+        (False, ""),
+        (True, r"\. Write tile\[.*Predicted on H100: .* cycles, ×1\.\d+\."),
+    ):
+        (finding,) = check(config, fix=fix).outcomes[0].findings
+        assert re.fullmatch(
+            rf"about [\d,]+ cycles on H100 \(.*: at most 100\){cure}", finding.message
+        )
 
 
 @needs_tools

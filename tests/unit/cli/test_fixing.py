@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 from pathlib import Path
 
@@ -182,7 +183,17 @@ def test_a_change_that_gains_nothing_is_written_and_said_to(
     source: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Nothing was said."""
-    monkeypatch.setattr("simulator.fixing.fix.gain_of", lambda *_: 1.004)
+    monkeypatch.setattr("simulator.fixing.fix._gain", lambda *_: 1.004)
     result = run(source, *LAUNCH, "--fix-diff")
     assert "+    __shared__ float tile[N][N + 1];" in result.stdout
-    assert "equal outputs; predicted: ×1.00, not worth changing" in result.stderr
+    assert re.search(r"equal outputs\. Predicted on H100: .* ×1\.00, not worth", result.stderr)
+
+
+def test_a_diff_says_what_is_gained_by_it(source: Path) -> None:
+    """It said so only where nothing was."""
+    said = run(source, *LAUNCH, "--fix-diff").stderr
+    found = re.search(r"Predicted on H100: ([\d,]+) → ([\d,]+) cycles, ×(\d\.\d+)\.", said)
+    assert found is not None
+    before, after = (int(each.replace(",", "")) for each in found.groups()[:2])
+    assert float(found[3]) == pytest.approx(before / after, abs=0.005)
+    assert before > after

@@ -129,7 +129,7 @@ def test_the_verdict_says_what_is_next() -> None:
     cycles, floors = {"shared": 100.0, "fma": 200.0}, {"shared": 50.0, "fma": 200.0}
     held = (
         "Without bank conflicts at most 1.25 times as fast; no gain if it takes its least cycles,"
-        " which FMA sets."
+        " set by FMA."
     )
     assert TimeBound("H100", cycles, floors, None).verdict() == held
     none = "No gain: there are no bank conflicts to remove."
