@@ -104,6 +104,7 @@ from gpu_check.timing.tails import measure_tails
 from gpu_check.timing.tile_rows import measure_tile_rows
 from gpu_check.timing.tpcs import measure_places, measure_tpcs
 from gpu_check.timing.transposes import measure_transposes
+from gpu_check.timing.turned import measure_turned
 from gpu_check.timing.turnover import measure_turnover
 from gpu_check.timing.turns import measure_turns
 from gpu_check.timing.uneven import measure_uneven
@@ -231,6 +232,7 @@ _TABLES: dict[str, Callable[[], list[dict[str, Any]]]] = {
     "ports": measure_ports,
     "tile_rows": measure_tile_rows,
     "streams": measure_streams,
+    "turned": measure_turned,
     "sparse": measure_sparse,
     "read_back": measure_read_back,
     "l1_holds": measure_l1_holds,

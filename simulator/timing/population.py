@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import sqrt
 from typing import NamedTuple
 
 import numpy as np
@@ -16,8 +17,11 @@ FEWEST = 3
 """Blocks that ran, at least, that tell something of the others."""
 _IN_ORDER = 5
 """Blocks, at least, that tell that all lie in their order: five draws do once in 60 times."""
-_BY_CHANCE = 4.0
-"""Runs of sectors that draws would share: where blocks share none, they are not draws."""
+_DEVIATIONS = 2.0
+"""Blocks that share fewer runs of sectors than draws would, by so many of their standard
+deviations, are not draws: none where draws would share four."""
+_SELDOM = 0.5
+"""Nor do they share more than this part of what draws would."""
 _HALVINGS = 50
 
 Numbers = NDArray[np.int64]
@@ -39,9 +43,10 @@ def population(blocks: Sequence[Numbers], count: int, is_own: bool = False) -> P
     much those that ran have in common tells how large it is: n draws of s out of P have a union of
     P (1 - (1 - s / P)^n). It is no larger than the range that they lie in.
 
-    Where blocks lie in their order, each has its own: so do the others. So it is where they have
-    nothing in common, though draws from all of that range would share some runs of sectors.
-    `is_own`: where blocks that ran have nothing in common, none do.
+    Where blocks lie in their order, each has its own: so do the others. So it is where they share
+    fewer runs of sectors than draws from all of that range would, but for what they share: tiles
+    of a picture whose rows end amid a sector share that with their neighbours alone. `is_own`:
+    where blocks that ran have nothing in common, none do.
 
     >>> far, near = ([np.arange(100) + by * k for k in range(4)] for by in (100_000, 1000))
     >>> population(far, 8).size, population(near, 8).size, population([np.arange(9)] * 4, 8).size
@@ -61,10 +66,13 @@ def population(blocks: Sequence[Numbers], count: int, is_own: bool = False) -> P
 
     low, high = float(len(union)), float(union[-1] - union[0] + 1)
     runs = sum(1 + int(np.count_nonzero(np.diff(block) > 1)) for block in some) / ran
-    by_chance = (ran * size - of(high, ran)) / (size / runs)
-    is_apart = len(union) == ran * size and (is_own or by_chance > _BY_CHANCE)
-    if is_apart or _lie_in_order(some):
-        return Population(max(len(union), min(round(size * count), int(high))), False)
+    by_chance, shared = (
+        (ran * size - every) * runs / size for every in (of(high, ran), len(union))
+    )
+    few = shared < _SELDOM * by_chance and by_chance - shared > _DEVIATIONS * sqrt(by_chance)
+    if few or (is_own and not shared) or _lie_in_order(some):
+        more = (ran * size - len(union)) * (count / ran) ** 2 if few else 0.0
+        return Population(max(len(union), min(round(size * count - more), int(high))), False)
     for _ in range(_HALVINGS):
         middle = (low + high) / 2
         low, high = (low, middle) if of(middle, ran) > len(union) else (middle, high)

@@ -145,3 +145,27 @@ def test_parts_of_lines_take_whole_ones_and_come_as_pairs(
 def test_a_population_holds_what_ran(blocks: list[list[int]], count: int) -> None:
     ran = [np.unique(np.array(each, np.int64)) for each in blocks]
     assert population(ran, count).size >= len(set().union(*blocks))
+
+
+@settings(max_examples=20, deadline=None)
+@given(st.integers(20, 120), st.integers(2, 6), st.integers(0, 1000))
+def test_tiles_that_share_their_edges_are_not_draws(across: int, turns: int, seed: int) -> None:
+    """Blocks take turns with tiles of rows that end amid a sector: neighbours share those.
+
+    They were taken for draws of all the picture, which read a third of it twice or more often.
+    """
+    rows, count = 16, 3 * across + 1
+    jobs = np.arange(count * turns - count // 2)  # some blocks have one less
+    pitch = 4 * across  # sectors of a row, which ends in the one that the next row begins in
+
+    def touched(at: int) -> np.ndarray:
+        mine = jobs[at::count]
+        x, y = mine % across, mine // across
+        of_row = (y[:, None] * rows + np.arange(rows)) * pitch
+        return np.unique(of_row[:, :, None] + x[:, None, None] * 4 + np.arange(5))
+
+    ran = 2 * np.sort(np.random.default_rng(seed).choice(count // 2, 24, replace=False))
+    every = len(np.unique(np.concatenate([touched(at) for at in range(count)])))
+    found = population([touched(int(at)) for at in ran], count)
+    assert not found.is_drawn
+    assert found.size == pytest.approx(every, rel=0.3)

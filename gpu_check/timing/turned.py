@@ -1,0 +1,121 @@
+"""How long kernels take that read or store the pieces of an array in another order.
+
+All warps go over an array together, piece after piece; a piece is what a warp accesses at once,
+`word` bytes per lane, and four are on their way. The pieces of the array form a matrix of so many
+`lines`. `rows`: they are read, and stored, as they lie; `in`: they are read column after column;
+`out`: they are stored so. A matrix that is transposed by tiles goes so. `does`: reads, stores, or
+copies from one array to another; `mebibytes`: of one. All launches are second ones.
+
+`cycles` is the median of three processes; `active` is that of the mean SM; `dram_read` and
+`dram_write` are bytes. `python -m gpu_check.timing.turned` is the process that ncu watches; no
+launch is repeated.
+"""
+
+from __future__ import annotations
+
+import sys
+from itertools import product
+from statistics import median
+from typing import Any
+
+from gpu_check.timing.watching import cycles_of, second_launches
+
+__all__ = ["measure_turned", "turned_source"]
+
+_SOURCE = """
+template <int DOES, int HOW, typename T> __device__ __forceinline__ void run(
+        const T* in, T* out, unsigned lines, unsigned each, float* none) {
+    const unsigned warps = gridDim.x * (blockDim.x / 32), lane = threadIdx.x % 32;
+    const unsigned pieces = lines * each;
+    float sum = 0;
+    for (unsigned i = threadIdx.x / 32 * gridDim.x + blockIdx.x; i < pieces; i += 4 * warps) {
+        T v[4] = {};
+        #pragma unroll
+        for (int k = 0; k < 4; ++k) {
+            const unsigned at = i + k * warps;
+            const unsigned from = HOW == 1 ? at % lines * each + at / lines : at;
+            if (DOES != 1 && at < pieces) v[k] = in[from * 32ull + lane];
+        }
+        #pragma unroll
+        for (int k = 0; k < 4; ++k) {
+            const unsigned at = i + k * warps;
+            const unsigned to = HOW == 2 ? at % lines * each + at / lines : at;
+            if (DOES == 0) sum += *(const float*)(v + k);
+            else if (at < pieces) out[to * 32ull + lane] = v[k];
+        }
+    }
+    if (DOES == 0 && sum == 12345) *none = sum;
+}
+#define KERNEL(D, H, T, BYTES) extern "C" __global__ void turned_##D##_##H##_##BYTES( \\
+        const T* in, T* out, unsigned lines, unsigned each, float* none) { \\
+    run<D, H, T>(in, out, lines, each, none); }
+"""
+_DOES = ("read", "store", "copy")
+_HOW = ("rows", "in", "out")
+_TYPES = {4: "float", 16: "float4"}
+_KINDS = (("read", "rows"), ("read", "in"), ("store", "rows"), ("store", "out"),
+          ("copy", "rows"), ("copy", "in"), ("copy", "out"))  # fmt: skip
+_LINES = (97, 3100)
+_CASES = [
+    (does, how, word, lines, size, warps)
+    for (does, how), word, lines, size, warps in product(
+        _KINDS, _TYPES, _LINES, (36, 96), (8, 16, 32, 64)
+    )
+    if how != "rows" or lines == _LINES[0]
+]
+_BLOCK = 256
+_TIMES = ["sm__cycles_elapsed.max", "sm__cycles_active.avg"]
+_BYTES = ["dram__bytes_read.sum", "dram__bytes_write.sum"]
+
+
+def turned_source() -> str:
+    """Return CUDA source of all kernels."""
+    kernels = product(_KINDS, _TYPES.items())
+    return _SOURCE + "".join(
+        f"KERNEL({_DOES.index(does)}, {_HOW.index(how)}, {t}, {b})\n"
+        for (does, how), (b, t) in kernels
+    )
+
+
+def measure_turned(device: int = 0) -> list[dict[str, Any]]:
+    """Return a row per element of _CASES; `warps`: of an SM.
+
+    Raises CountersError as `count_on_gpu` does.
+    """
+    with second_launches(
+        "gpu_check.timing.turned", turned_source(), "regex:^turned", device
+    ) as launches:
+        timed, moved = launches.timed(_TIMES), launches.counted(_BYTES)
+    rows = []
+    for place, (does, how, word, lines, size, warps) in enumerate(_CASES):
+        rows.append(
+            {"does": does, "how": how, "word": word, "lines": lines, "mebibytes": size,
+             "warps": warps, **cycles_of(timed, place),
+             "active": median(run[place][1] for run in timed),
+             "dram_read": moved[place][0], "dram_write": moved[place][1]}
+        )  # fmt: skip
+    return rows
+
+
+def _launch(path: str, device: int) -> None:
+    import cupy
+
+    with cupy.cuda.Device(device):
+        module = cupy.RawModule(path=path)
+        sms = cupy.cuda.Device(device).attributes["MultiProcessorCount"]
+        data = cupy.zeros(2 * (96 << 20), dtype=cupy.uint8)
+        none = cupy.zeros(1, dtype=cupy.float32)
+        for does, how, word, lines, size, warps in _CASES:
+            kernel = module.get_function(f"turned_{_DOES.index(does)}_{_HOW.index(how)}_{word}")
+            each = (size << 20) // (32 * word) // lines
+            blocks = sms * warps * 32 // _BLOCK
+            for _ in range(2):
+                kernel(
+                    (blocks,), (_BLOCK,),
+                    (data, data[size << 20 :], cupy.uint32(lines), cupy.uint32(each), none),
+                )  # fmt: skip
+            cupy.cuda.Device(device).synchronize()
+
+
+if __name__ == "__main__":
+    _launch(sys.argv[1], int(sys.argv[2]))
