@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from gpu_check.recordings import write_table
+from gpu_check.timing.apart import measure_apart
 from gpu_check.timing.aside import measure_aside
 from gpu_check.timing.atomic_lines import measure_atomic_lines, measure_atomics_beside
 from gpu_check.timing.atomic_sweeps import measure_atomic_sweeps
@@ -233,6 +234,7 @@ _TABLES: dict[str, Callable[[], list[dict[str, Any]]]] = {
     "tile_rows": measure_tile_rows,
     "streams": measure_streams,
     "turned": measure_turned,
+    "apart": measure_apart,
     "sparse": measure_sparse,
     "read_back": measure_read_back,
     "l1_holds": measure_l1_holds,

@@ -60,6 +60,7 @@ extern "C" __global__ void __launch_bounds__(256) {way}_{size}(
         if ((round & round + 1) == 0 && threadIdx.x == 0)
             when[32 * blockIdx.x + __popc(round)] = (int)clock() - begun;
     }}
+    if (threadIdx.x == 0) asm volatile("mov.u32 %0, %%smid;" : "=r"(when[32 * blockIdx.x + 31]));
     if (x == 12345.0f) sink[1] = x;
 }}
 """
