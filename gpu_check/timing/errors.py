@@ -52,7 +52,7 @@ SETS = {
     "thirtieth": "h100_timed_thirtieth", "thirty-first": "h100_timed_thirtyfirst",
     "thirty-second": "h100_timed_thirtysecond", "thirty-third": "h100_timed_thirtythird",
     "thirty-fourth a": "h100_timed_thirtyfourth_a",
-    "thirty-fourth b": "h100_timed_thirtyfourth_b",
+    "thirty-fourth b": "h100_timed_thirtyfourth_b", "thirty-fifth": "h100_timed_thirtyfifth",
 }  # fmt: skip
 """The recorded sets of launches in order, each with its table of `DATA`."""
 

@@ -20,7 +20,7 @@ from typing import Any
 
 from gpu_check.timing.watching import cycles_of, second_launches
 
-__all__ = ["measure_turned", "turned_source"]
+__all__ = ["measure_turned", "run_of", "turned_source"]
 
 _SOURCE = """
 template <int DOES, int HOW, typename T> __device__ __forceinline__ void run(
@@ -77,6 +77,15 @@ def turned_source() -> str:
     )
 
 
+def run_of(
+    does: str, how: str, word: int, lines: int, mebibytes: int, warps: int, sms: int
+) -> tuple[str, int, int, int]:
+    """Return the name of a kernel, its blocks, threads of one, and pieces of a line."""
+    each = (mebibytes << 20) // (32 * word) // lines
+    name = f"turned_{_DOES.index(does)}_{_HOW.index(how)}_{word}"
+    return name, sms * warps * 32 // _BLOCK, _BLOCK, each
+
+
 def measure_turned(device: int = 0) -> list[dict[str, Any]]:
     """Return a row per element of _CASES; `warps`: of an SM.
 
@@ -106,14 +115,10 @@ def _launch(path: str, device: int) -> None:
         data = cupy.zeros(2 * (96 << 20), dtype=cupy.uint8)
         none = cupy.zeros(1, dtype=cupy.float32)
         for does, how, word, lines, size, warps in _CASES:
-            kernel = module.get_function(f"turned_{_DOES.index(does)}_{_HOW.index(how)}_{word}")
-            each = (size << 20) // (32 * word) // lines
-            blocks = sms * warps * 32 // _BLOCK
+            name, blocks, threads, each = run_of(does, how, word, lines, size, warps, sms)
+            given = (data, data[size << 20 :], cupy.uint32(lines), cupy.uint32(each), none)
             for _ in range(2):
-                kernel(
-                    (blocks,), (_BLOCK,),
-                    (data, data[size << 20 :], cupy.uint32(lines), cupy.uint32(each), none),
-                )  # fmt: skip
+                module.get_function(name)((blocks,), (threads,), given)
             cupy.cuda.Device(device).synchronize()
 
 

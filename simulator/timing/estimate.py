@@ -229,9 +229,9 @@ def _served(machine: Mapping[str, float], run: SmRun) -> float:
 
 
 def _how_served(machine: Mapping[str, float], run: SmRun) -> SmServed:
-    """Return how the simulated SM is served: by the L2, and by its way there or DRAM."""
-    way = min(1.0, run.way / run.cycles)
-    return SmServed(_served(machine, run), max(way, _from_dram(machine, run)))
+    """Return how the simulated SM is served: by the L2 or DRAM, and by its way there or DRAM."""
+    way, dram = min(1.0, run.way / run.cycles), _from_dram(machine, run)
+    return SmServed(max(_served(machine, run), dram), max(way, dram))
 
 
 def _from_dram(machine: Mapping[str, float], run: SmRun) -> float:

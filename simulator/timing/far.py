@@ -28,6 +28,8 @@ from simulator.timing.ways import (
     OF_STORES,
     ask,
     depart,
+    farther,
+    farthest,
     hold,
     until,
 )
@@ -49,8 +51,10 @@ _STORE_ASKED, _STORE_READ = NUMBERS.index("store_asked"), NUMBERS.index("store_r
 _CROSSED, _FAR = NUMBERS.index("crossed"), NUMBERS.index("far_latency")
 _REQUEST, _DRAM_STORED = NUMBERS.index("request"), NUMBERS.index("dram_stored")
 _DRAM_HOLDS, _FETCHED = NUMBERS.index("dram_holds"), NUMBERS.index("dram_fetched")
-_L2_SPREAD, _DRAM_SPREAD = NUMBERS.index("l2_spread"), NUMBERS.index("dram_spread")
 _L2_WAIT, _DRAM_WAIT = NUMBERS.index("l2_wait"), NUMBERS.index("dram_wait")
+_DRAM_UNEVEN = NUMBERS.index("dram_uneven")
+_LAST = 8
+"""Lines of a tile: those before are there by then (gpu_check/data/h100_rounds.csv, one SM)."""
 _STORE_JOINS, _STORE_HOT = NUMBERS.index("store_joins"), NUMBERS.index("store_hot")
 _ATOM_HOT = NUMBERS.index("atom_hot")
 _L2_BURST, _TMA_RATE = NUMBERS.index("l2_burst"), NUMBERS.index("tma_rate")
@@ -190,16 +194,25 @@ def from_l2(
             sent = max(sent, int(state.free[OF_L2]))
         each = machine[_DRAM_RATE] / machine[_FETCHED]
         cycles, alone = 32 * away / each, min(1.0, each / burst)
-        far = ask(state, machine, OF_DRAM, cycles, machine[_DRAM_WAIT], now, sent, alone)
+        wait, uneven = machine[_DRAM_WAIT], 1.0
+        if line >= 0:  # what lies side by side waits together (gpu_check/data/h100_delays.csv)
+            uneven += machine[_DRAM_UNEVEN] * (2 * _drawn(line // SECTORS) - 1)
+        far = ask(state, machine, OF_DRAM, cycles, wait, now, sent, alone, uneven)
         if few:  # and holds up what comes behind it
             held = max(cycles - 32 * away / rate, 0.0)
             state.free[OF_L2] += held * machine[_DRAM_HOLDS]
         there = max(there, far + machine[_DRAM])
-    if line == AHEAD:  # a tile waits for its farthest line
-        spread = machine[_DRAM_SPREAD if away else _L2_SPREAD]
-        there += max(spread * (0.5 - SECTORS / (sectors + SECTORS)), 0.0)
+    if line == AHEAD:  # a tile waits for the farthest of its last lines
+        there += farthest(machine, away > 0, min(max(sectors // SECTORS, 1), _LAST))
     state.loaded = max(state.loaded, int(there))
     return int(there)
+
+
+@jit()
+def _drawn(line: int) -> float:
+    """Return a number from 0 to 1 of a line, as if it were drawn."""
+    drawn = (line & BITS) * MIX >> 8 & BITS
+    return ((drawn ^ drawn >> 13) * MIX >> 16 & 255) / 255
 
 
 @jit()
@@ -214,10 +227,7 @@ def _line(
     there = from_l2(
         state, machine, count_sectors(mask), machine[_REQUEST], share, rate, now, line, mask
     )
-    spread = machine[_DRAM_SPREAD if state.counts[7] > before else _L2_SPREAD]
-    drawn = (line & BITS) * MIX >> 8 & BITS
-    drawn = (drawn ^ drawn >> 13) * MIX >> 16 & 255
-    there += int(spread * (drawn / 255 - 0.5))
+    there += int(farther(machine, state.counts[7] > before, _drawn(line)))
     state.loaded = max(state.loaded, there)
     return int(there)
 

@@ -35,8 +35,9 @@ _DRAWN = 64
 class SmServed:
     """How an SM is served, by the one that was simulated: shares of the time."""
 
-    by_l2: float
-    """In which the L2 serves it: by so much SMs differ, and what their blocks take."""
+    by_memory: float
+    """In which the L2 serves it, or DRAM, the larger of both: by so much SMs differ, and what their
+    blocks take (gpu_check/data/h100_apart.csv)."""
     by_way: float
     """In which the way to the L2 is busy, or DRAM serves it: the larger of both."""
 
@@ -66,7 +67,7 @@ def slowness(sms: int, served: SmServed, machine: Mapping[str, float]) -> list[f
     others = (1 - part) / (1 - part / time)  # the mean of all rates is that of the mean SM
     few, above = round(part * sms), machine["way_from"]
     shows = min(max((served.by_way - above) / (1 - above), 0.0), 1.0)
-    of_l2 = [1 + served.by_l2 * (most - least) * ((sm + 0.5) / sms - 0.5) for sm in range(sms)]
+    of_l2 = [1 + served.by_memory * (most - least) * ((sm + 0.5) / sms - 0.5) for sm in range(sms)]
     of_way = [1 + shows * ((time if sm < few else others) - 1) for sm in range(sms)]
     return sorted(a * b for a, b in zip(scattered(of_l2), of_way, strict=True))
 
@@ -124,7 +125,7 @@ def shares(
         count = [blocks // sms + (sm < blocks % sms) for sm in range(sms)]
     else:
         of = [np.array(each, np.float64) for each in (ends, late, slow)]
-        differ = machine["block_differs"] * served.by_l2 * wave
+        differ = machine["block_differs"] * served.by_memory * wave
         shifts = differ * _normals(drawn, sms)
         count = _given_out(*of, shifts, resident, float(wave), blocks - resident * sms).tolist()
     return [Share(*each) for each in zip(count, slow, late, strict=True)]

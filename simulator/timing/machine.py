@@ -23,6 +23,7 @@ NUMBERS = (
     "shared_warp", "shared_ahead", "shared_drained",
     "pool_room", "pool_words", "copy_line", "copy_again", "outstanding", "crowd_sector", "hot_rate",
     "constant_word", "crossed", "dram_holds", "l2_spread", "dram_spread",
+    "dram_tail", "dram_uneven",
     "store_line", "data_turn", "data_missed", "load_memory", "load_most",
     "aside_room", "far_latency", "store_joins", "data_copied", "data_idle",
     "constant_near", "constant_held", "constant_uniform_held", "constant_ask", "constant_rest",

@@ -18,6 +18,8 @@ __all__ = [
     "OF_STORES",
     "ask",
     "depart",
+    "farther",
+    "farthest",
     "hold",
     "serve",
     "until",
@@ -26,19 +28,23 @@ __all__ = [
 _MEMORY, _MOST_LOAD = NUMBERS.index("load_memory"), NUMBERS.index("load_most")
 _WAIT_WRITTEN, _WRITTEN_LOAD = NUMBERS.index("dram_wait_written"), NUMBERS.index("dram_wait_load")
 _L2 = NUMBERS.index("l2_latency")
+_L2_SPREAD, _DRAM_SPREAD = NUMBERS.index("l2_spread"), NUMBERS.index("dram_spread")
+_DRAM_TAIL = NUMBERS.index("dram_tail")
+_NEAR = 0.9
+"""The part of all lines that lie evenly between the nearest and the farthest but for the tail."""
 OF_L2, OF_STORES, OF_DRAM, OF_ATOMICS, OF_PARTS, OF_SENT = range(PLACES)
 
 
 @jit()
 def ask(
     state: Any, machine: Any, place: int, cycles: float, wait: float, now: int, sent: int = -1,
-    alone: float = 1.0,
+    alone: float = 1.0, uneven: float = 1.0,
 ) -> float:  # fmt: skip
     """Ask a place for some cycles of its work; when it is done, but for the latency.
 
     The busier it was lately, the longer a request waits before: `wait` cycles where it is half
-    busy, and more by how little time is free (gpu_check/data/h100_flight.csv). `alone`: see
-    `serve`.
+    busy, and more by how little time is free (gpu_check/data/h100_flight.csv). `uneven`: what this
+    one waits beside the mean one; `alone`: see `serve`.
     """
     done = serve(state, machine, place, cycles, float(max(now, sent)), alone)
     # TMA asks ahead, for when it comes to a copy: who asks after that is at no earlier time.
@@ -52,7 +58,7 @@ def ask(
     if place == OF_DRAM:  # reads wait longer among writes
         load = min(load, machine[_WRITTEN_LOAD])
         wait += machine[_WAIT_WRITTEN] * load / (1 - load)
-    return float(max(done, now + wait + alone * cycles))
+    return float(max(done, now + uneven * wait + alone * cycles))
 
 
 @jit()
@@ -96,3 +102,34 @@ def hold(state: Any, machine: Any, cycles: float, now: int) -> None:
 def depart(state: Any, machine: Any, cycles: float, now: int, alone: float = 1.0) -> float:
     """Let something of a warp go behind what the SM sent before; when it has left."""
     return float(serve(state, machine, OF_SENT, cycles, float(now), alone))
+
+
+@jit()
+def farther(machine: Any, is_dram: bool, drawn: float) -> float:
+    """Return how much later than the mean line one comes; `drawn`: 0, the nearest, to 1.
+
+    The last tenth of the lines of DRAM come late (gpu_check/data/h100_spread.csv).
+    """
+    spread, tail = _lies(machine, is_dram)
+    mean = spread * _NEAR * (1 - _NEAR / 2) + tail * (1 - _NEAR) / 2
+    late = max(drawn - _NEAR, 0.0) / (1 - _NEAR)
+    return float(min(drawn, _NEAR) * spread + late * tail - mean)
+
+
+@jit()
+def farthest(machine: Any, is_dram: bool, lines: int) -> float:
+    """Return how much later than the mean line the last of so many comes, on average."""
+    spread, tail = _lies(machine, is_dram)
+    late = tail / (1 - _NEAR)
+    near, all_near = _NEAR**lines, lines / (lines + 1)
+    found = spread * all_near * near * _NEAR + (spread - late) * _NEAR * (1 - near)
+    found += late * all_near * (1 - near * _NEAR)
+    return float(found + farther(machine, is_dram, 0.0))
+
+
+@jit()
+def _lies(machine: Any, is_dram: bool) -> tuple[float, float]:
+    """Return how far the lines lie apart, but for the last tenth, and how far those do."""
+    if is_dram:
+        return machine[_DRAM_SPREAD], machine[_DRAM_TAIL]
+    return machine[_L2_SPREAD], machine[_L2_SPREAD] * (1 - _NEAR)

@@ -24,28 +24,38 @@ for row in packaged_table("h100_block_ends"):
 
 
 @given(
-    by_l2=st.floats(0, 1), by_way=st.floats(0, 1), sms=st.integers(1, 132),
+    by_memory=st.floats(0, 1), by_way=st.floats(0, 1), sms=st.integers(1, 132),
     blocks=st.integers(1, 4000), resident=st.integers(1, 8), drawn=st.integers(0, 3),
 )  # fmt: skip
 def test_all_blocks_are_given_out_and_no_sm_gets_fewer_than_it_holds(
-    by_l2: float, by_way: float, sms: int, blocks: int, resident: int, drawn: int
+    by_memory: float, by_way: float, sms: int, blocks: int, resident: int, drawn: int
 ) -> None:
     ends = [1000.0 + 40 * place for place in range(resident)]
-    found = shares(ends, resident, 1200.0, blocks, sms, SmServed(by_l2, by_way), MACHINE, drawn)
+    found = shares(ends, resident, 1200.0, blocks, sms, SmServed(by_memory, by_way), MACHINE, drawn)
     assert sum(each.blocks for each in found) == blocks
     if blocks > resident * sms:
         assert min(each.blocks for each in found) >= resident
 
 
-@given(by_l2=st.floats(0, 1), by_way=st.floats(0, 1))
-def test_the_mean_of_all_rates_is_that_of_the_mean_sm(by_l2: float, by_way: float) -> None:
-    slow = slowness(132, SmServed(by_l2, by_way), MACHINE)
+def test_sms_differ_by_as_much_of_dram_as_of_the_l2() -> None:
+    (row,) = (
+        row for row in packaged_table("h100_apart")
+        if (row["way"], row["place"], row["size"], row["blocks"], row["work"], row["rounds"])
+        == ("loads", "dram", "32768", "1", "0", "64")
+    )  # fmt: skip
+    for name, figure in (("sm_least", "first"), ("sm_most", "last")):
+        assert int(row[figure]) / int(row["cycles"]) == pytest.approx(MACHINE[name], abs=0.015)
+
+
+@given(by_memory=st.floats(0, 1), by_way=st.floats(0, 1))
+def test_the_mean_of_all_rates_is_that_of_the_mean_sm(by_memory: float, by_way: float) -> None:
+    slow = slowness(132, SmServed(by_memory, by_way), MACHINE)
     assert slow == sorted(slow)
     assert fmean(1 / each for each in slow) == pytest.approx(1, abs=0.02)
 
 
 @pytest.mark.parametrize(
-    ("case", "blocks", "by_l2", "by_way"),
+    ("case", "blocks", "by_memory", "by_way"),
     [
         ("strided tf32 padded", 1024, 0.7, 1.0), ("gathered experts padded", 1024, 0.9, 1.0),
         ("gathered experts plain", 1024, 0.1, 0.2), ("by tokens plain", 1024, 0.1, 0.2),
@@ -53,11 +63,11 @@ def test_the_mean_of_all_rates_is_that_of_the_mean_sm(by_l2: float, by_way: floa
     ],
 )  # fmt: skip
 def test_sms_get_about_as_many_blocks_as_they_got(
-    case: str, blocks: int, by_l2: float, by_way: float
+    case: str, blocks: int, by_memory: float, by_way: float
 ) -> None:
     """By when blocks ended on an H100: some SMs get half as many again where their way is slow."""
     ends = sorted(ENDS[case])
-    of = (ends, len(ends), max(ends), blocks, 132, SmServed(by_l2, by_way), MACHINE)
+    of = (ends, len(ends), max(ends), blocks, 132, SmServed(by_memory, by_way), MACHINE)
     most = fmean(max(each.blocks for each in shares(*of, drawn)) for drawn in range(3))
     fewest = fmean(min(each.blocks for each in shares(*of, drawn)) for drawn in range(3))
     assert most == pytest.approx(float(BLOCKS[case]["most"]), abs=2.0)

@@ -11,10 +11,14 @@ from gpu_check.recordings import packaged_table
 from gpu_check.timing.rereads import SOURCE, lines_of
 from simulator import replay_compiled
 from simulator.timing.kept import is_lost
+from simulator.timing.machine import NUMBERS
+from simulator.timing.ways import farther, farthest
 from simulator.timing.work import Work
 from tests.sass_kernels import needs_compiler
 from tests.unit.timing.test_sm import MACHINE, run
 from tests.unit.timing.works import Line, with_rows, work
+
+NUMBERS_OF = np.array([MACHINE.get(name, 0.0) for name in NUMBERS], np.float64)
 
 
 def loads(count: int, times: int, *, warps: int = 1, blocks: int = 1) -> Work:
@@ -36,7 +40,7 @@ def at(made: Work, lines: np.ndarray) -> Work:
 
 
 @pytest.mark.parametrize("source", ["L2", "DRAM"])
-@pytest.mark.parametrize("count", [1, 2, 4, 8])
+@pytest.mark.parametrize("count", [1, 2, 4, 8, 16])
 def test_a_warp_waits_for_its_slowest_load_as_long_as_on_an_h100(source: str, count: int) -> None:
     drawn = np.random.default_rng(1)
 
@@ -64,10 +68,32 @@ def test_the_spread_is_what_was_recorded() -> None:
         MACHINE["l2_spread"],
         rel=0.03,  # two recordings: 60 and 58.75
     )
-    mean = {count: float(rows["DRAM", count]["mean"]) for count in (1, 2, 4)}
-    # The slowest of n draws from a range of one is expected at n / (n + 1).
-    widths = [(mean[count] - mean[1]) / (count / (count + 1) - 0.5) for count in (2, 4)]
+    alone = [
+        row for row in packaged_table("h100_spread")
+        if (row["source"], row["loads"], row["sms"]) == ("DRAM", "1", "1")
+    ]  # fmt: skip
+    widths = [(int(row["q90"]) - int(row["q10"])) / 0.8 for row in alone]
     assert np.mean(widths) == pytest.approx(MACHINE["dram_spread"], rel=0.02)
+
+
+@pytest.mark.parametrize("count", [2, 4, 8, 16])
+def test_the_last_of_several_loads_of_dram_is_as_late_as_on_an_h100(count: int) -> None:
+    """Lines that lay evenly came too early: the last of 16 by 130 cycles."""
+    mean: dict[tuple[str, str], dict[int, float]] = {}
+    for row in packaged_table("h100_spread"):
+        if row["source"] == "DRAM":
+            mean.setdefault((row["sms"], row["warps"]), {})[int(row["loads"])] = float(row["mean"])
+    later = np.mean([each[count] - each[1] for each in mean.values()])
+    assert farthest(NUMBERS_OF, True, count) == pytest.approx(later, rel=0.1)
+
+
+@given(st.booleans(), st.integers(1, 4096))
+def test_the_last_line_is_the_mean_of_the_last_ones_that_are_drawn(dram: bool, count: int) -> None:
+    drawn = (np.arange(4096) + 0.5) / 4096
+    late = np.array([farther(NUMBERS_OF, dram, each) for each in drawn])
+    assert np.mean(late) == pytest.approx(0, abs=0.1)
+    share = np.diff(np.append(0, (np.arange(4096) + 1) / 4096) ** count)
+    assert farthest(NUMBERS_OF, dram, count) == pytest.approx(float(late @ share), abs=0.5)
 
 
 def rereads(sms: str = "132") -> dict[tuple[str, int, int], float]:
