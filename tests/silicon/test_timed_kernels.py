@@ -29,7 +29,7 @@ PAIRED = [
                  "twentyfirst", "twentysecond", "twentythird", "twentyfourth",
                  "twentyfifth", "twentysixth", "twentyseventh", "twentyeighth", "twentyninth",
                  "thirtieth", "thirtyfirst", "thirtysecond", "thirtythird",
-                 "thirtyfourth_a", "thirtyfourth_b", "thirtyfourth_b_maps")
+                 "thirtyfourth_a", "thirtyfourth_b", "thirtyfourth_b_maps", "thirtyfifth")
     for case in read_cases(HERE / f"timed/{name}.json")
 ]  # fmt: skip
 CASES = {case["name"]: case for case in read_cases(HERE / "timed/cases.json")}
