@@ -80,7 +80,19 @@ def turned_source() -> str:
 def run_of(
     does: str, how: str, word: int, lines: int, mebibytes: int, warps: int, sms: int
 ) -> tuple[str, int, int, int]:
-    """Return the name of a kernel, its blocks, threads of one, and pieces of a line."""
+    """Return the name of a kernel, its blocks, threads of one, and pieces of a line.
+
+    Parameters
+    ----------
+    does, how
+        Of `_KINDS`.
+    word
+        Bytes of a lane.
+    lines, mebibytes
+        Of an array.
+    warps, sms
+        Of an SM, and of the chip.
+    """
     each = (mebibytes << 20) // (32 * word) // lines
     name = f"turned_{_DOES.index(does)}_{_HOW.index(how)}_{word}"
     return name, sms * warps * 32 // _BLOCK, _BLOCK, each

@@ -14,6 +14,7 @@ from simulator.fixing.wording import Wording
 from simulator.results.tables import Columns, Result
 from simulator.results.text import Table
 from simulator.timing.gains import gain_text, is_felt, is_slower
+from simulator.timing.kernel_time import SLACK
 
 if TYPE_CHECKING:
     from simulator.fixing.arrays import SharedArray
@@ -211,6 +212,7 @@ class Fix(Result):
             said += self._grown()
             if self.predicted:
                 said.append(self.predicted)
+                said += self._beyond()
                 if self.compiled is None:
                     said.append(self._uncompiled())
             if self.notation:
@@ -260,6 +262,26 @@ class Fix(Result):
             f"{self.array}: leave it. To write {self.written} would leave {left}, but the launch"
             f" would {felt}."
         )
+
+    def _beyond(self) -> list[str]:
+        """Say why it gains more than to remove all bank conflicts of the launch does."""
+        if self.times is None or self.speedup is None:
+            return []
+        before, after = self.times
+        most = before.speedup_without_conflicts
+        if most is None or self.speedup <= SLACK * most:
+            return []
+        said = f"That is more than without bank conflicts ({gain_text(most)})"
+        was, now = (each.counts["instructions"] for each in self.times)
+        if now < was / SLACK:
+            return [f"{said}: {1 - now / was:.0%} fewer instructions are executed, too."]
+        blocks = self.occupancy_after.blocks or 0
+        if blocks > (self.occupancy_before.blocks or blocks):
+            return [f"{said}: an SM holds more blocks, too."]
+        least, new = (each.bound.pipes["shared"] for each in (before.without_conflicts, after))
+        if new < least / SLACK:
+            return [f"{said}: accesses take fewer wavefronts than the least at their old places."]
+        return [f"{said}."]
 
     def _uncompiled(self) -> str:
         """Say what a time is worth that is not of compiled code."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -61,3 +63,31 @@ def test_one_array_has_one_fix() -> None:
         report.fixed([*fixes, *fixes])
     with pytest.raises(OptionError, match="is not a Fix"):
         report.fixed(["tile[32][33]"])  # type: ignore[list-item]
+
+
+@pytest.mark.parametrize(
+    ("cycles", "instructions", "shared", "said"),
+    [
+        (0.99, 1.0, 1.0, ""), (0.5, 0.8, 1.0, ": 20% fewer instructions are executed, too."),
+        (0.5, 1.0, 0.5, ": accesses take fewer wavefronts than the least at their old places."),
+        (0.5, 1.0, 1.0, "."),
+    ],
+)  # fmt: skip
+def test_it_is_said_why_a_change_gains_more_than_without_conflicts(
+    cycles: float, instructions: float, shared: float, said: str
+) -> None:
+    """A padding stood beside a smaller gain without bank conflicts, and nothing told why."""
+    (fix,) = turned().fixes()
+    assert fix.times is not None
+    before, after = fix.times
+    least = before.without_conflicts
+    pipes = {**after.bound.pipes, "shared": shared * least.bound.pipes["shared"]}
+    after = replace(
+        after, cycles=round(cycles * (least.cycles or 1)), bound=replace(after.bound, pipes=pipes),
+        counts={**before.counts, "instructions": round(instructions * 1000)},
+    )  # fmt: skip
+    before = replace(before, counts={**before.counts, "instructions": 1000})
+    fix.__dict__["times"] = (before, after)
+    told = [each for each in fix.sentences if "more than without bank conflicts" in each]
+    gain = f"×{before.speedup_without_conflicts:.2f}"
+    assert told == ([f"That is more than without bank conflicts ({gain}){said}"] if said else [])
