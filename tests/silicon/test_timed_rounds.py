@@ -65,7 +65,7 @@ def more(
     return each[0] - each[1]
 
 
-@pytest.mark.parametrize("way", ["copies", "tiles"])
+@pytest.mark.parametrize("way", [pytest.param("copies", marks=pytest.mark.slow), "tiles"])
 @pytest.mark.parametrize("size", [32768, 65536])
 def test_sms_that_came_apart_read_as_fast_as_one_alone(way: str, size: int) -> None:
     apart = more(CYCLES, way, size, 256, 32, 64)
@@ -81,7 +81,7 @@ def test_they_begin_in_step_and_get_their_share(way: str, size: int) -> None:
     assert more(None, way, size, 256, 1, 2) == pytest.approx(in_step, rel=0.15)
 
 
-@pytest.mark.parametrize("way", ["copies", "loads", "tiles"])
+@pytest.mark.parametrize("way", [pytest.param("copies", marks=pytest.mark.slow), "loads", "tiles"])
 @pytest.mark.parametrize(("size", "work"), [(32768, 0), (32768, 64), (65536, 0), (65536, 64)])
 def test_rounds_from_dram_take_what_they_took(way: str, size: int, work: int) -> None:
     """Where they compute for as long as they read, they read while others compute."""

@@ -22,9 +22,11 @@ CYCLES = {
 @pytest.mark.parametrize(
     ("does", "how", "word", "warps", "within"),
     [
-        ("read", "in", 16, 16, 0.05), ("store", "out", 4, 16, 0.05), ("copy", "rows", 4, 16, 0.05),
+        pytest.param("read", "in", 16, 16, 0.05, marks=pytest.mark.slow),
+        ("store", "out", 4, 16, 0.05),
+        pytest.param("copy", "rows", 4, 16, 0.05, marks=pytest.mark.slow),
         ("copy", "in", 16, 8, 0.15), ("copy", "in", 4, 32, 0.15), ("copy", "out", 4, 16, 0.1),
-        ("copy", "out", 16, 64, 0.05),
+        pytest.param("copy", "out", 16, 64, 0.05, marks=pytest.mark.slow),
     ],
 )  # fmt: skip
 def test_another_order_takes_as_long(
