@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpu_check.device import open_gpu
-from gpu_check.timing.rounds import room_of, rounds_source, wrap_of
+from gpu_check.timing.rounds import RoundsRunner, room_of
 
 __all__ = ["measure_apart"]
 
@@ -25,8 +25,6 @@ _WORK = (0, 64, 256, 1024, 4096)
 _BLOCKS = (1, 2, 4)
 _ROUNDS = (1, 4, 16, 64)
 _REPEATS = 7
-_OTHER = 32 << 20
-"""Words of other data, more than the L2 holds."""
 
 
 def measure_apart(device: int = 0) -> list[dict[str, Any]]:
@@ -36,24 +34,15 @@ def measure_apart(device: int = 0) -> list[dict[str, Any]]:
 
     rows = []
     with cupy.cuda.Device(device):
-        data = cupy.zeros(_ROUNDS[-1] * sms * _SIZES[-1], dtype=np.uint8)
-        other = cupy.zeros(_OTHER, dtype=np.float32)
-        sink = cupy.zeros(2, dtype=np.float32)
+        runner = RoundsRunner(sms, _ROUNDS[-1], _SIZES[-1])
         for way, size in product(_WAYS, _SIZES):
-            kernel = cupy.RawModule(code=rounds_source(way, size)).get_function(f"{way}_{size}")
-            kernel.max_dynamic_shared_size_bytes = room_of(1)
+            kernel = runner.kernel(way, size)
             for place, blocks, work in product(("l2", "dram"), _BLOCKS, _WORK):
-                room, most = room_of(blocks), _ROUNDS[-1] // blocks
-                if room < size:
+                most = _ROUNDS[-1] // blocks
+                if room_of(blocks) < size:
                     continue
-                wrap, found = wrap_of(place, size, blocks, most), []
-                for _ in range(_REPEATS):
-                    when = cupy.zeros((sms * blocks, 32), dtype=np.int32)
-                    args = (data, when, sink, *map(np.int32, (work, most, wrap)))
-                    if place == "dram":
-                        other.sum()  # the L2 holds nothing of the data
-                    kernel((sms * blocks,), (256,), args, shared_mem=room)
-                    found.append(_by_sm(when.get(), sms))
+                launch = (kernel, place, size, sms, blocks, work, most)
+                found = [_by_sm(runner.run(*launch), sms) for _ in range(_REPEATS)]
                 rows += [
                     {"way": way, "place": place, "size": size, "blocks": blocks, "work": work,
                      "rounds": rounds, **_figures(np.array(found)[:, :, rounds.bit_length() - 1])}

@@ -17,10 +17,11 @@ from itertools import product
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from gpu_check.device import open_gpu
 
-__all__ = ["measure_rounds", "room_of", "rounds_source", "wrap_of"]
+__all__ = ["RoundsRunner", "measure_rounds", "room_of", "rounds_source", "wrap_of"]
 
 _SIZES = (8192, 16384, 32768, 65536)
 _WORK = (0, 64, 256)
@@ -110,6 +111,55 @@ def wrap_of(place: str, size: int, blocks: int, rounds: int) -> int:
     return rounds if place == "dram" else max(_HELD // size // blocks, 1)
 
 
+class RoundsRunner:
+    """Launches the kernels of rounds, with arrays for so many SMs, rounds and bytes of a round.
+
+    The device is the current one.
+    """
+
+    def __init__(self, sms: int, rounds: int, size: int) -> None:
+        import cupy
+
+        self.data = cupy.zeros(rounds * sms * size, dtype=np.uint8)
+        self.other = cupy.zeros(_OTHER, dtype=np.float32)
+        self.sink = cupy.zeros(2, dtype=np.float32)
+
+    def kernel(self, way: str, size: int) -> Any:
+        """Return one kernel, compiled."""
+        import cupy
+
+        kernel = cupy.RawModule(code=rounds_source(way, size)).get_function(f"{way}_{size}")
+        kernel.max_dynamic_shared_size_bytes = _SHARED
+        return kernel
+
+    def run(
+        self, kernel: Any, place: str, size: int, used: int, blocks: int, work: int, rounds: int
+    ) -> NDArray[np.int32]:
+        """Launch a kernel, and return what it noted, shape (blocks of all SMs, columns).
+
+        By rounds: the bits of their number say the column. The last one has the block's SM.
+
+        Parameters
+        ----------
+        kernel, size
+            As `kernel` has it.
+        place, work, rounds
+            Those of the module.
+        used, blocks
+            SMs, and blocks of one.
+        """
+        import cupy
+
+        when = cupy.zeros((used * blocks, 32), dtype=np.int32)
+        wrap = wrap_of(place, size, blocks, rounds)
+        args = (self.data, when, self.sink, *map(np.int32, (work, rounds, wrap)))
+        if place == "dram":
+            self.other.sum()  # the L2 holds nothing of the data
+        kernel((used * blocks,), (256,), args, shared_mem=room_of(blocks))
+        found: NDArray[np.int32] = when.get()
+        return found
+
+
 def measure_rounds(device: int = 0) -> list[dict[str, Any]]:
     """Return a row per way, size, place, SMs, blocks of one, work, and rounds that have passed."""
     sms = open_gpu(device).multiprocessors
@@ -117,28 +167,17 @@ def measure_rounds(device: int = 0) -> list[dict[str, Any]]:
 
     rows = []
     with cupy.cuda.Device(device):
-        data = cupy.zeros(_ROUNDS[-1] * sms * _SIZES[-1], dtype=np.uint8)
-        other = cupy.zeros(_OTHER, dtype=np.float32)
-        sink = cupy.zeros(2, dtype=np.float32)
+        runner = RoundsRunner(sms, _ROUNDS[-1], _SIZES[-1])
         for way, size in product(_BODIES, _SIZES):
             if way == "loads" and size > _MOST_LOADS:
                 continue
-            module = cupy.RawModule(code=rounds_source(way, size))
-            kernel = module.get_function(f"{way}_{size}")
-            kernel.max_dynamic_shared_size_bytes = _SHARED
+            kernel = runner.kernel(way, size)
             for place, blocks, work, used in product(("l2", "dram"), _BLOCKS, _WORK, (1, sms)):
-                room, most = room_of(blocks), _ROUNDS[-1] // blocks
-                if room < size or (used == 1 and (blocks > 1 or work > 0)):
+                most = _ROUNDS[-1] // blocks
+                if room_of(blocks) < size or (used == 1 and (blocks > 1 or work > 0)):
                     continue
-                wrap = wrap_of(place, size, blocks, most)
-                found = []
-                for _ in range(_REPEATS):
-                    when = cupy.zeros((used * blocks, 32), dtype=np.int32)
-                    args = (data, when, sink, *map(np.int32, (work, most, wrap)))
-                    if place == "dram":
-                        other.sum()  # the L2 holds nothing of the data
-                    kernel((used * blocks,), (256,), args, shared_mem=room)
-                    found.append(when.get().mean(axis=0))
+                launch = (kernel, place, size, used, blocks, work, most)
+                found = [runner.run(*launch).mean(axis=0) for _ in range(_REPEATS)]
                 cycles = np.median(found, axis=0)
                 rows += [
                     {"way": way, "place": place, "size": size, "sms": used, "blocks": blocks,

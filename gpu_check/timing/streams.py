@@ -12,10 +12,9 @@ from __future__ import annotations
 
 import sys
 from itertools import product
-from statistics import median
 from typing import Any
 
-from gpu_check.timing.watching import cycles_of, second_launches
+from gpu_check.timing.watching import second_launches
 
 __all__ = ["measure_streams", "streams_source"]
 
@@ -43,8 +42,6 @@ _ARRAYS = (
 )  # fmt: skip
 _TYPES = {4: "float", 16: "float4"}
 _CASES = [*product(_ARRAYS, _TYPES, (24, 40, 160))]
-_TIMES = ["sm__cycles_elapsed.max", "sm__cycles_active.avg"]
-_BYTES = ["dram__bytes_read.sum", "dram__bytes_write.sum"]
 
 
 def streams_source() -> str:
@@ -61,16 +58,10 @@ def measure_streams(device: int = 0) -> list[dict[str, Any]]:
     with second_launches(
         "gpu_check.timing.streams", streams_source(), "regex:^streams", device
     ) as launches:
-        timed, moved = launches.timed(_TIMES), launches.counted(_BYTES)
-    rows = []
-    for place, ((reads, writes), word, size) in enumerate(_CASES):
-        rows.append(
-            {"reads": reads, "writes": writes, "word": word, "mebibytes": size,
-             **cycles_of(timed, place),
-             "active": median(run[place][1] for run in timed),
-             "dram_read": moved[place][0], "dram_write": moved[place][1]}
-        )  # fmt: skip
-    return rows
+        return launches.passed([
+            {"reads": reads, "writes": writes, "word": word, "mebibytes": size}
+            for (reads, writes), word, size in _CASES
+        ])  # fmt: skip
 
 
 def _launch(path: str, device: int) -> None:

@@ -15,10 +15,9 @@ from __future__ import annotations
 
 import sys
 from itertools import product
-from statistics import median
 from typing import Any
 
-from gpu_check.timing.watching import cycles_of, second_launches
+from gpu_check.timing.watching import second_launches
 
 __all__ = ["measure_turned", "run_of", "turned_source"]
 
@@ -64,8 +63,6 @@ _CASES = [
     if how != "rows" or lines == _LINES[0]
 ]
 _BLOCK = 256
-_TIMES = ["sm__cycles_elapsed.max", "sm__cycles_active.avg"]
-_BYTES = ["dram__bytes_read.sum", "dram__bytes_write.sum"]
 
 
 def turned_source() -> str:
@@ -106,16 +103,8 @@ def measure_turned(device: int = 0) -> list[dict[str, Any]]:
     with second_launches(
         "gpu_check.timing.turned", turned_source(), "regex:^turned", device
     ) as launches:
-        timed, moved = launches.timed(_TIMES), launches.counted(_BYTES)
-    rows = []
-    for place, (does, how, word, lines, size, warps) in enumerate(_CASES):
-        rows.append(
-            {"does": does, "how": how, "word": word, "lines": lines, "mebibytes": size,
-             "warps": warps, **cycles_of(timed, place),
-             "active": median(run[place][1] for run in timed),
-             "dram_read": moved[place][0], "dram_write": moved[place][1]}
-        )  # fmt: skip
-    return rows
+        names = ("does", "how", "word", "lines", "mebibytes", "warps")
+        return launches.passed([dict(zip(names, case, strict=True)) for case in _CASES])
 
 
 def _launch(path: str, device: int) -> None:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 from tempfile import TemporaryDirectory
+from typing import Any
 
 from gpu_check.counters import metrics_of, run_ncu
 from gpu_check.hopper.runner import compiled
@@ -16,6 +17,8 @@ from gpu_check.hopper.runner import compiled
 __all__ = ["SecondLaunches", "cycles_of", "second_launches"]
 
 _PROCESSES = 3
+_TIMES = ("sm__cycles_elapsed.max", "sm__cycles_active.avg")
+_BYTES = ("dram__bytes_read.sum", "dram__bytes_write.sum")
 
 
 @dataclass(frozen=True)
@@ -38,6 +41,18 @@ class SecondLaunches:
     def timed(self, metrics: Sequence[str]) -> list[list[list[int]]]:
         """Return the same of three processes."""
         return [self.counted(metrics) for _ in range(_PROCESSES)]
+
+    def passed(self, cases: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+        """Return cases, each with its cycles, those of the mean SM, and bytes of DRAM.
+
+        Raises CountersError as `run_ncu` does.
+        """
+        timed, moved = self.timed(_TIMES), self.counted(_BYTES)
+        return [
+            {**case, **cycles_of(timed, place), "active": median(run[place][1] for run in timed),
+             "dram_read": moved[place][0], "dram_write": moved[place][1]}
+            for place, case in enumerate(cases)
+        ]  # fmt: skip
 
 
 @contextmanager

@@ -67,9 +67,11 @@ def slowness(sms: int, served: SmServed, machine: Mapping[str, float]) -> list[f
     others = (1 - part) / (1 - part / time)  # the mean of all rates is that of the mean SM
     few, above = round(part * sms), machine["way_from"]
     shows = min(max((served.by_way - above) / (1 - above), 0.0), 1.0)
-    of_l2 = [1 + served.by_memory * (most - least) * ((sm + 0.5) / sms - 0.5) for sm in range(sms)]
+    of_memory = [
+        1 + served.by_memory * (most - least) * ((sm + 0.5) / sms - 0.5) for sm in range(sms)
+    ]
     of_way = [1 + shows * ((time if sm < few else others) - 1) for sm in range(sms)]
-    return sorted(a * b for a, b in zip(scattered(of_l2), of_way, strict=True))
+    return sorted(a * b for a, b in zip(scattered(of_memory), of_way, strict=True))
 
 
 def scattered(each: Sequence[float]) -> list[float]:
