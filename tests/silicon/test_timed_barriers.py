@@ -14,8 +14,7 @@ from tests.sass_kernels import needs_compiler
 
 pytestmark = needs_compiler
 
-QUICK = ("2 2 32 1", "2 3 32 1", "2 2 32 16", "2 6 8 8", "4 2 8 8", "4 3 16 1", "8 1 32 16",
-         "8 3 1 1", "8 6 4 4")  # fmt: skip
+QUICK = ("2 2 32 1", "2 6 8 8", "4 3 16 1", "8 1 32 16")
 ROWS = [
     pytest.param(row, id=name, marks=() if name in QUICK else pytest.mark.slow)
     for row in packaged_table("h100_barrier_loops")

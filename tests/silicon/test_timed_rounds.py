@@ -66,7 +66,7 @@ def more(
 
 
 @pytest.mark.parametrize("way", [pytest.param("copies", marks=pytest.mark.slow), "tiles"])
-@pytest.mark.parametrize("size", [32768, 65536])
+@pytest.mark.parametrize("size", [32768, pytest.param(65536, marks=pytest.mark.slow)])
 def test_sms_that_came_apart_read_as_fast_as_one_alone(way: str, size: int) -> None:
     apart = more(CYCLES, way, size, 256, 32, 64)
     assert apart == pytest.approx(more(CYCLES, way, size, 0, 32, 64, sms=1), rel=0.35)
@@ -82,7 +82,11 @@ def test_they_begin_in_step_and_get_their_share(way: str, size: int) -> None:
 
 
 @pytest.mark.parametrize("way", [pytest.param("copies", marks=pytest.mark.slow), "loads", "tiles"])
-@pytest.mark.parametrize(("size", "work"), [(32768, 0), (32768, 64), (65536, 0), (65536, 64)])
+@pytest.mark.parametrize(
+    ("size", "work"),
+    [(32768, 0), (32768, 64), *(pytest.param(65536, work, marks=pytest.mark.slow)
+                                for work in (0, 64))],
+)  # fmt: skip
 def test_rounds_from_dram_take_what_they_took(way: str, size: int, work: int) -> None:
     """Where they compute for as long as they read, they read while others compute."""
     case = (way, "dram", size, _SMS, work, 16)

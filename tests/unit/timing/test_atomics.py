@@ -1,5 +1,7 @@
 """Atomics that meet in few words: a grid of one block per SM takes what it took on an H100."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -13,10 +15,24 @@ from tests.unit.timing.test_sm import MACHINE
 _FIRST, _LAST, _EACH = 4, 12, 8
 
 
+_QUICK = {
+    "red": ("one word", "a word a lane", "any of 4096 words", "eight words of a sector",
+            "a warp a word of 32 sectors"),
+    "red_float": ("any of 256 words", "one lane, one word"),
+    "red_double": ("one word",),
+}  # fmt: skip
+"""Those that are not slow."""
+
+
+def _marked(*case: Any) -> Any:
+    is_quick = case[1] in _QUICK.get(case[0], ()) and case[2] == 132
+    return pytest.param(*case, marks=() if is_quick else pytest.mark.slow)
+
+
 @needs_compiler
 @pytest.mark.parametrize(
     ("atomic", "words", "sms", "off"),
-    [*(("red", *each) for each in [
+    [*(_marked("red", *each) for each in [
         ("one word", 1, 0.01), ("one word", 132, 0.01), ("a word a lane", 132, 0.23),
         ("a sector a lane", 132, 0.14), ("any of 256 words", 132, 0.04),
         ("any of 1024 words", 132, 0.04), ("any of 4096 words", 132, 0.02),
@@ -24,13 +40,14 @@ _FIRST, _LAST, _EACH = 4, 12, 8
         ("eight words of a sector", 132, 0.23), ("any of the words of a sector", 132, 0.05),
         ("a warp a word of 32 sectors", 132, 0.05), ("one lane, one word", 132, 0.03),
      ]),
-     *(("red_float", *each) for each in [
+     *(_marked("red_float", *each) for each in [
         ("one word", 132, 0.03), ("a word a lane", 132, 0.23),
         ("any of 256 words", 132, 0.04), ("eight words of a sector", 132, 0.06),
         ("any of the words of a sector", 132, 0.05), ("a warp a word of 32 sectors", 132, 0.05),
         ("one lane, one word", 132, 0.06),
      ]),
-     *((f"red_{each}", "one word", 132, 0.03) for each in ("double", "halves", "brains", "least"))],
+     *(_marked(f"red_{each}", "one word", 132, 0.03)
+       for each in ("double", "halves", "brains", "least"))],
 )  # fmt: skip
 def test_a_block_on_each_sm_takes_what_atomics_took(
     atomic: str, words: str, sms: int, off: float
