@@ -16,9 +16,11 @@ from simulator.sass.run.map_argument import TensorMap
 from simulator.timing.machine import NUMBERS, machine_of
 from simulator.timing.ways import farthest
 from tests.sass_kernels import needs_compiler
+from tests.unit.timing.test_copying import asked_and_sent
 
 SMS = 132
 MACHINE = machine_of(Chip.of("H200")) or {}
+H100 = machine_of(Chip.of("H100")) or {}
 ALONE = [row for row in packaged_table("h200_spread") if row["sms"] == "1"]
 
 
@@ -41,8 +43,7 @@ def test_dram_brings_pairs_of_sectors_at_random_as_much_sooner() -> None:
         for name in ("h200_random_reads", "h100_random_reads")
     ]  # fmt: skip
     share = fmean(took[0][size] / took[1][size] for size in ("96", "160"))
-    of_h100 = (machine_of(Chip.of("H100")) or {})["dram_pair"]
-    assert MACHINE["dram_pair"] == pytest.approx(share * of_h100, rel=0.08)
+    assert MACHINE["dram_pair"] == pytest.approx(share * H100["dram_pair"], rel=0.08)
 
 
 def test_the_lines_of_dram_lie_farther_apart_than_those_of_an_h100() -> None:
@@ -63,13 +64,12 @@ def test_the_last_of_several_loads_of_dram_is_as_late(count: int) -> None:
 
 
 def test_the_l2_is_as_far_as_from_the_sms_of_an_h100_and_nearer_to_the_slowest() -> None:
-    of_h100 = machine_of(Chip.of("H100")) or {}
     (ours, theirs) = (
         [(float(row["mean"]), float(row["most"])) for row in packaged_table(name)]
         for name in ("h200_distances", "h100_distances")
     )
     nearer = fmean(mean for mean, _ in ours) - fmean(mean for mean, _ in theirs)
-    assert MACHINE["l2_latency"] - of_h100["l2_latency"] == pytest.approx(nearer, abs=1)
+    assert MACHINE["l2_latency"] - H100["l2_latency"] == pytest.approx(nearer, abs=1)
     assert MACHINE["l2_farther"] == pytest.approx(fmean(most - mean for mean, most in ours), abs=1)
 
 
@@ -107,6 +107,24 @@ def test_tiles_that_all_blocks_copy_again_come_slowly_if_they_are_small(size: in
     assert len(longer) >= 8
     model = 1 + (MACHINE["hot_bytes"] / size) ** MACHINE["hot_power"]
     assert model == pytest.approx(fmean(longer), rel=0.05)
+
+
+def test_few_lines_that_all_sms_ask_for_again_come_as_much_later() -> None:
+    """Than by the number, on average: as on an H100, whose tests hold each case to it."""
+    shares = []
+    for name, number in (("h200_hot_lines", MACHINE), ("h100_hot_lines", H100)):
+        took = {
+            (row["shape"], int(row["lines"]), int(row["sms"])): int(row["ended"]) / (28 * 12)
+            for row in packaged_table(name)
+            if row["spread"] == "4000"
+        }
+        shares.append(fmean(
+            max(asked_and_sent(shape)[1] * number["crowd_sector"] * sms / lines,
+                took[shape, 0, sms]) / took[shape, lines, sms]
+            for shape in ("padded", "moved") for lines in (48, 64, 96, 128, 192)
+            for sms in (33, 66, 132)
+        ))  # fmt: skip
+    assert shares[0] == pytest.approx(shares[1], abs=0.01)
 
 
 @needs_compiler
