@@ -29,7 +29,8 @@ PAIRED = [
                  "twentyfirst", "twentysecond", "twentythird", "twentyfourth",
                  "twentyfifth", "twentysixth", "twentyseventh", "twentyeighth", "twentyninth",
                  "thirtieth", "thirtyfirst", "thirtysecond", "thirtythird",
-                 "thirtyfourth_a", "thirtyfourth_b", "thirtyfourth_b_maps", "thirtyfifth")
+                 "thirtyfourth_a", "thirtyfourth_b", "thirtyfourth_b_maps", "thirtyfifth",
+                 "thirtysixth")
     for case in read_cases(HERE / f"timed/{name}.json")
 ]  # fmt: skip
 CASES = {case["name"]: case for case in read_cases(HERE / "timed/cases.json")}
