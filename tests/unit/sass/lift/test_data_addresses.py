@@ -21,7 +21,7 @@ def found(*code: str) -> list[int]:
         guard, opcode, operands = re.fullmatch(r"(@\S+ )?(\S+) (.*)", text).groups("")  # type: ignore[union-attr]
         lines.append(SassInstruction(16 * at, guard.strip(), opcode, operands))
         own = re.match(r"(?:U?P\w+, )*R(\d+),", operands)
-        jump = re.match(r"`(\d+)", operands)
+        jump = re.search(r"`(\d+)", operands)
         uses.append(
             RegisterUse(
                 written=frozenset({int(own[1])} if own and "SETP" not in opcode else ()),
@@ -69,6 +69,15 @@ def found(*code: str) -> list[int]:
         ((INDEX, "@!P0 BRA `5", "LDS R5, [R4]", LOADED, "EXIT ", "@!P0 BRA `5", "BRA `2"), []),
         ((INDEX, "@P1 BRA `4", LOADED, "BRA `5", "LDS R6, [R4]", "STS [R0], R4"), []),
         ((INDEX, LOADED, "@P1 EXIT ", "LDS R6, [R4]"), [3]),
+        # Lanes go to where they meet by a BSYNC, not by the BSSY that says where: R4 is new there.
+        ((LOADED, "BSSY B0, `5", "MOV R4, 0x4", "@P0 BRA `4", "BSYNC B0", "LDS R6, [R4]"), []),
+        ((LOADED, "BSSY B0, `4", "MOV R5, R4", "BSYNC B0", "LDS R6, [R5]"), [4]),
+        # One that stands elsewhere leads there, too.
+        (("BSSY B0, `4", LOADED, "BSYNC B0", "EXIT ", "LDS R6, [R4]"), [4]),
+        (
+            ("BSSY B0, `2", "BSYNC B0", "BSSY B0, `6", LOADED, "BSYNC B0", "EXIT ", "LDS R6, [R4]"),
+            [6],
+        ),
     ],
 )
 def test_registers_are_followed(code: tuple[str, ...], numbers: list[int]) -> None:
