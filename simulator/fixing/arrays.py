@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from simulator.fixing.declared import Declared, declarations, lines_of, resolved
 from simulator.law.masks import active_table
 from simulator.sass.code.cubin import Cubin
-from simulator.sass.code.preprocessor import plain
+from simulator.sass.code.preprocessor import Macro, plain
 from simulator.sass.code.shared import StaticArray, static_arrays
 from simulator.sass.lift.program import Program
 from simulator.sass.lift.sites import MemorySite
@@ -94,18 +94,22 @@ def _lanes_of(site: MemorySite) -> int:
 
 def find_arrays(
     touched: Touched, program: Program, cubin: Cubin, block_bytes: int,
-    sources: Mapping[str, tuple[str, ...]],
+    sources: Mapping[str, tuple[str, ...]], given: Mapping[str, Macro] | None = None,
 ) -> list[SharedArray]:  # fmt: skip
-    """Return the arrays that a replay touched, in the order of their places."""
-    return _Finder(touched, program, cubin, block_bytes, sources).arrays()
+    """Return the arrays that a replay touched, in the order of their places.
+
+    `given`: the macros that the sources have from elsewhere.
+    """
+    return _Finder(touched, program, cubin, block_bytes, sources, given).arrays()
 
 
 class _Finder:
     def __init__(
         self, touched: Touched, program: Program, cubin: Cubin, block_bytes: int,
-        sources: Mapping[str, tuple[str, ...]],
+        sources: Mapping[str, tuple[str, ...]], given: Mapping[str, Macro] | None,
     ) -> None:  # fmt: skip
         self.touched, self.sites, self.sources = touched, program.sites, sources
+        self.given = given
         self.kernel = program.kernel.name
         self.program = program
         self.active = active_lanes(touched, program.sites)
@@ -114,7 +118,7 @@ class _Finder:
         self.places = np.where(self.active, touched.places, first[:, None])
         self.is_real = self.active.any(axis=1)
         self.known = static_arrays(cubin, program.kernel)
-        self.declared = declarations(sources)
+        self.declared = declarations(sources, given)
         self.others = _parameters(sources) | {each.name for each in self.known}
         end = max((each.start + each.size for each in self.known), default=0)
         static = max(program.kernel.shared_bytes - cubin.architecture.reserved, 0)
@@ -184,7 +188,9 @@ class _Finder:
     def _declared(self, array: StaticArray, start: int) -> Declared | None:
         """Find the declaration of a static array, in the source of the instructions."""
         named = [each for each in self.declared if each.name == array.name and not each.is_dynamic]
-        fitting = [resolved(each, array.size, self.kernel, self.sources) for each in named]
+        fitting = [
+            resolved(each, array.size, self.kernel, self.sources, self.given) for each in named
+        ]
         whole = [each for each in fitting if each.bytes is not None]
         exact = [each for each in whole if each.bytes == array.size]
         chosen = exact or [each for each in fitting if each not in whole or each.in_union]

@@ -11,7 +11,7 @@ from simulator.inputs.types import type_at
 from simulator.sass.code.demangling import demangled
 from simulator.sass.code.evaluation import Evaluator
 from simulator.sass.code.nvdisasm import SassInstruction
-from simulator.sass.code.preprocessor import directives, macros, plain
+from simulator.sass.code.preprocessor import Macro, directives, macros, plain
 
 __all__ = [
     "Declared", "brackets", "constants", "declarations", "is_subscripted", "line_of", "lines_of",
@@ -88,9 +88,15 @@ class Declared:
         return self.name + "".join(f"[{each}]" for each in (self.dims if dims is None else dims))
 
 
-def declarations(sources: Mapping[str, tuple[str, ...]]) -> list[Declared]:
-    """List the shared arrays that sources declare, in order."""
-    return [each for file, lines in sources.items() for each in _of_file(file, "\n".join(lines))]
+def declarations(
+    sources: Mapping[str, tuple[str, ...]], given: Mapping[str, Macro] | None = None
+) -> list[Declared]:
+    """List the shared arrays that sources declare, in order; `given`: macros from elsewhere."""
+    return [
+        each
+        for file, lines in sources.items()
+        for each in _of_file(file, "\n".join(lines), given or {})
+    ]
 
 
 def line_of(code: SassInstruction, sources: Mapping[str, tuple[str, ...]]) -> str:
@@ -141,19 +147,20 @@ def lines_of(declared: Declared, text: str) -> range:
     return range(text.count("\n", 0, start) + 1, text.count("\n", 0, end) + 2)
 
 
-def _of_file(file: str, text: str) -> Iterator[Declared]:
+def _of_file(file: str, text: str, given: Mapping[str, Macro]) -> Iterator[Declared]:
     bare = plain(text)
     known = macros(directives(text))
     shared = {"__shared__", *(each.name for each in known.values() if each.body == "__shared__")}
-    reader = _Reader(file, text, bare, re.compile(rf"\b(?:{'|'.join(sorted(shared))})\b"))
+    names = re.compile(rf"\b(?:{'|'.join(sorted(shared))})\b")
+    reader = _Reader(file, bare, names, _evaluator(text, bare, given))
     yield from reader.declared(bare)
     for macro in known.values():
         if "__shared__" not in macro.body or macro.name in shared:
             continue
         for used in re.finditer(rf"\b{macro.name}\b(?:\s*\(([^()]*)\))?", bare):
-            given = [part.strip() for part in (used[1] or "").split(",")]
+            arguments = [part.strip() for part in (used[1] or "").split(",")]
             body = macro.body
-            for name, value in zip(macro.parameters or (), given, strict=False):
+            for name, value in zip(macro.parameters or (), arguments, strict=False):
                 body = re.sub(rf"(?:##\s*)?\b{name}\b", value.replace("\\", r"\\"), body)
             line = text.count("\n", 0, used.start()) + 1
             for each in reader.declared(f"{body};"):
@@ -164,13 +171,12 @@ def _of_file(file: str, text: str) -> Iterator[Declared]:
 class _Reader:
     """Reads declarations of a file."""
 
-    def __init__(self, file: str, text: str, bare: str, shared: re.Pattern[str]) -> None:
-        self.file, self.shared = file, shared
+    def __init__(self, file: str, bare: str, shared: re.Pattern[str], evaluator: Evaluator) -> None:
+        self.file, self.shared, self.evaluator = file, shared, evaluator
         self.aliases = {
             (one or other): f"{(of or kind).strip()}{dims}"
             for one, of, kind, other, dims in _ALIAS.findall(bare)
         }
-        self.evaluator = _evaluator(text, bare)
         self.unions = _unions(bare, self.aliases)
 
     def declared(self, bare: str) -> Iterator[Declared]:
@@ -299,10 +305,12 @@ def _record(file: str, bare: str, at: int, unions: set[str]) -> Declared | None:
     return Declared(file, line, "union", name[1], (), (), None, in_union=True)
 
 
-def _evaluator(text: str, bare: str) -> Evaluator:
-    """Know the constants that a file defines."""
-    known = macros(directives(text))
-    evaluator = Evaluator(known, {})
+def _evaluator(text: str, bare: str, given: Mapping[str, Macro] | None = None) -> Evaluator:
+    """Know the constants that a file defines, and the macros that it is given.
+
+    Those count where the file defines them, too: it mostly does so for who gives none.
+    """
+    evaluator = Evaluator({**macros(directives(text)), **(given or {})}, {})
     for _ in range(2):  # a constant may use one that stands behind it
         for found in _CONSTANT.finditer(bare):
             for part in re.split(r",(?![^()]*\))", found[1]):
@@ -332,15 +340,16 @@ def _whole(value: object) -> int | None:
 
 
 def resolved(
-    declared: Declared, size: int, kernel: str, sources: Mapping[str, tuple[str, ...]]
-) -> Declared:
+    declared: Declared, size: int, kernel: str, sources: Mapping[str, tuple[str, ...]],
+    given: Mapping[str, Macro] | None = None,
+) -> Declared:  # fmt: skip
     """Return a declaration with all its sizes, where `size` bytes and the template tell them."""
     sizes = list(declared.sizes)
     if None in sizes:
         values = _template_values(kernel, sources)
         if values:
             text = "\n".join(sources[declared.file])
-            evaluator = _evaluator(text, plain(text))
+            evaluator = _evaluator(text, plain(text), given)
             for name, value in values.items():
                 evaluator.declare(name, value)
             sizes = [_whole(evaluator.from_text(each)) if each else None for each in declared.dims]

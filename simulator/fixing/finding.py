@@ -48,6 +48,7 @@ from simulator.fixing.runs import Costs, Runs
 from simulator.fixing.said import operations_of, wording_of
 from simulator.fixing.triton_layouts import triton_of
 from simulator.sass.code.preprocessor import plain
+from simulator.sass.found import macros_of
 from simulator.sass.report import CompiledReport
 
 __all__ = ["Finder", "find_fixes"]
@@ -89,8 +90,9 @@ class Finder:
         self.block_bytes = self.launch.block_shared
         self.calls: dict[SharedArray, tuple[MatrixCall, ...]] = {}
         self.arrays = find_arrays(
-            self.touched, self.program, again.given["cubin"], self.block_bytes, again.sources
-        )
+            self.touched, self.program, again.given["cubin"], self.block_bytes, again.sources,
+            macros_of(again.build.path, again.build.options),
+        )  # fmt: skip
 
     def fix(self, array: SharedArray) -> Fix | None:
         """Return what to change in an array; None for one without conflicts."""

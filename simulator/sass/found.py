@@ -25,8 +25,8 @@ from simulator.sass.code.source import Source
 from simulator.sass.code.translation import translate
 
 __all__ = [
-    "extents", "is_launch_of", "is_source", "launch_of", "launches_in", "plain_name",
-    "types_in", "wanted_launches",
+    "extents", "is_launch_of", "is_source", "launch_of", "launches_in", "macros_of",
+    "plain_name", "types_in", "wanted_launches",
 ]  # fmt: skip
 
 _MOST_HEADERS = 64
@@ -68,6 +68,22 @@ def launches_in(
     options = from_database(path) + (options or CompilerOptions())
     main, macros, near = _read(text, path.absolute().parent, options)
     return find_launches(main, macros, near, assumed, chip)
+
+
+def macros_of(path: Path | None, options: CompilerOptions) -> dict[str, Macro]:
+    """Return the macros that a source has from elsewhere: from headers, and from -D.
+
+    `path`: None, or that of device code: only those of -D.
+    """
+    try:
+        if path is None or not is_source(path):
+            return options.macros()
+        text = source_text(path)
+    except (CubinError, OSError):  # it was there when it was compiled
+        return options.macros()
+    main, given, near = _read(text, path.absolute().parent, from_database(path) + options)
+    headers = chosen(main, given, near)[1:]
+    return {name: each for header in headers for name, each in header.macros.items()} | given
 
 
 def types_in(text: str, path: Path | None, options: CompilerOptions) -> Types:

@@ -19,6 +19,8 @@ from simulator.fixing.declared import declarations
 from simulator.fixing.reading import reads_data
 from simulator.fixing.runs import Runs
 from simulator.fixing.spilled import from_local_memory
+from simulator.sass.code.options import CompilerOptions
+from simulator.sass.found import macros_of
 from simulator.sass.report import CompiledReport
 from simulator.sass.sampling import Relaunch
 from tests.sass_kernels import needs_tools
@@ -185,3 +187,17 @@ def test_raw_memory_that_is_cast_to_a_union_is_one(use: str) -> None:
     text = "union V { int i; }; struct S { V v; };", "extern __shared__ char u[];", use
     (found,) = declarations({"k.cu": text})
     assert (found.name, found.is_dynamic, found.in_union) == ("u", True, True)
+
+
+@pytest.mark.parametrize("has_own", [False, True])
+def test_sizes_may_be_macros_of_a_header_or_of_the_command_line(
+    has_own: bool, tmp_path: Path
+) -> None:
+    """Sizes that are spelled unlike, as WIDTH and LD, were not known: one dimension was said."""
+    (tmp_path / "sizes.h").write_text("#define LD WIDTH\n")
+    own = ["#ifndef WIDTH", "#define WIDTH 16", "#endif"] if has_own else []
+    lines = ['#include "sizes.h"', *own, "__global__ void k() { __shared__ float s[WIDTH][LD]; }"]
+    (tmp_path / "k.cu").write_text("\n".join(lines))
+    given = macros_of(tmp_path / "k.cu", CompilerOptions(define=("WIDTH=32",)))
+    (found,) = declarations({"k.cu": tuple(lines)}, given)
+    assert (found.dims, found.sizes, found.bytes) == (("WIDTH", "LD"), (32, 32), 4096)
