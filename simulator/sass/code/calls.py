@@ -91,6 +91,8 @@ class Caller(Evaluator):
         if (name in SHORT_TYPES or _CONVERSION.fullmatch(name)) and len(values) == 1:
             value = values[0]  # half(2.0f), __float2bfloat16(x)
             return float(value) if isinstance(value, int | float) else value
+        if len(values) == 1 and self.is_number(text_of(function)):  # T(0.5)
+            return self.convert(values[0], text_of(function))
         if name in ("raw_pointer_cast", "move", "forward", "ref") and values:
             return values[0]
         if name in FUNCTIONS:

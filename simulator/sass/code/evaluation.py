@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 from simulator.sass.code.headers import CONSTANTS
 from simulator.sass.code.hostvalues import (
+    SHORT_TYPES,
+    SIZES,
     Allocation,
     Cell,
     Dim3,
@@ -239,15 +241,28 @@ class Evaluator:
 
     def convert(self, value: Any, kind: str) -> Any:
         """Return a value as a type has it."""
+        plain = self.meant(kind)
+        if plain.endswith("*"):
+            return value.pointer_to(plain[:-1]) if isinstance(value, Allocation) else value
+        return cast(value, plain)
+
+    def meant(self, kind: str) -> str:
+        """Return the type that a name stands for: of a template's argument, or of another type."""
         plain = plain_type(kind)
         cell = self.find(plain)
         if cell is not None and isinstance(cell.value, Type):
             plain = cell.value.name
         if plain.endswith("*"):
-            return value.pointer_to(plain[:-1]) if isinstance(value, Allocation) else value
+            return plain
         for _ in range(_DEEPEST_ALIAS):
             plain = plain_type(self.aliases.get(plain, plain))
-        return cast(value, plain)
+        return plain
+
+    def is_number(self, kind: str) -> bool:
+        """Whether a name stands for a type of one number."""
+        name = self.meant(kind)
+        is_one = not name[-1:].isdigit() or "_fp8_" in name  # not int2
+        return is_one and name != "void" and (name in SHORT_TYPES or name in SIZES)
 
     def _pointer_expression(self, node: Node) -> Any:
         argument = node.child_by_field_name("argument")
@@ -294,6 +309,8 @@ class Evaluator:
         value = self.value(node.child_by_field_name("value"))
         if kind is not None and plain_type(text_of(kind)) in ("dim3", "uint3"):
             return Dim3(*value)
+        if kind is not None and self.is_number(text_of(kind)) and len(value) < 2:
+            return self.convert(value[0] if value else 0, text_of(kind))  # T{1}
         return value
 
     def _update_expression(self, node: Node) -> Any:

@@ -158,3 +158,20 @@ int main() {
     (launch,) = find_launches(text).launches
     assert launch.arguments == ("random:f32[40]", "random:i32[20]")
     assert launch.block == "16"
+
+
+@pytest.mark.parametrize("said", ["T(0.5)", "T{0.5}", "(T)0.5", "static_cast<T>(0.5)", "Mine(0.5)"])
+def test_a_number_may_be_made_of_a_templates_type(said: str) -> None:
+    """T(0.5) was asked for by --let, which takes no such name."""
+    (found,) = find_launches(
+        "using Mine = double;\ntemplate <typename T> __global__ void k(T *a, T by) {}\n"
+        f"template <typename T> void run(T *a) {{ k<T><<<1, 32>>>(a, {said}); }}\n"
+        "int main() { double *a; cudaMalloc(&a, 256); run<double>(a); }"
+    ).launches
+    assert found.arguments == ("random:f64[32]", "f64=0.5")
+
+
+def test_what_braces_make_of_two_numbers_is_no_number() -> None:
+    source = "__global__ void k(int2 a) {}\nint main() { k<<<1, 32>>>(int2{1, 2}); }"
+    (launch,) = find_launches(source).launches
+    assert (launch.arguments, launch.unknown) == (("{i32=1, i32=2}",), ())
