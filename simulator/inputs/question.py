@@ -37,6 +37,8 @@ FLOAT = CType("float", 4)
 """The type of an element that no declaration names."""
 
 _KEYWORD = re.compile(r"\s*(if|for|while|do|return|switch|else)(?!\w)")
+_OPTION = re.compile(r"(block|chip|op|element|rule|warp)\b\s*[:=]?\s*([\w.]+)")
+"""What is asked beside the question, written as a part of it."""
 _NAME = re.compile(r"\s*([A-Za-z_]\w*)\s*")
 _VALUE = re.compile(
     r"(?P<sign>(?:[*&\s]|(?:const|volatile|__restrict__|__restrict)(?!\w))*)(?P<name>[A-Za-z_]\w*)\s*"
@@ -210,7 +212,14 @@ class _Reader(Declarations):
         )
 
     def _refuse_second(self, column: int, first: str, second: str) -> NoReturn:
-        """Refuse a second access, with the command that weighs both."""
+        """Refuse a second access, with the command that weighs both; or an option as one."""
+        option = _OPTION.fullmatch(second.strip(" \t\n,;-"))
+        if option is not None:
+            self.refuse(
+                f"{option[0]!r} is no access (accepted: as an option behind the question,"
+                f" --{option[1]} {option[2]})",
+                column,
+            )
         accesses = (shlex.quote(" ".join(each.split()).strip(" ,;")) for each in (first, second))
         command = " ".join(f"--access {each}" for each in accesses)
         self.refuse(
