@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from simulator.cli.output import Format, Table, show, show_tables
+from simulator.cli.watching import waiting
 
 if TYPE_CHECKING:
     from simulator.cli.failing import Costs
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["fix_options", "kept_for_diff", "show_with_fixes"]
 
 _REPORTS = "bankwise.fixing"
+_TRYING = "trying changes and timing them (at first it compiles itself: 30 s)"
 
 _OPTIONS = [
     click.option("--fix", is_flag=True,
@@ -139,8 +141,10 @@ def _show_fixes(
     for name, reports in zip(names, launches, strict=True):
         for rule, report in reports.items():
             said = (rule if len(reports) > 1 else "", name if len(launches) > 1 else "")
+            with waiting(_TRYING):
+                table = fixes_table(report.fixes(beside[rule]), *said)
             click.echo()
-            show_tables([fixes_table(report.fixes(beside[rule]), *said)], output)
+            show_tables([table], output)
     _warn(missing)
 
 
@@ -162,7 +166,10 @@ def _show_diff(reports: Sequence[CompiledReport], options: dict[str, Any]) -> in
         return 0
     beside, missing = _beside([{"": each} for each in reports], options)
     reports = beside[""]
-    patch = patch_of(reports)
+    with waiting(_TRYING):
+        patch = patch_of(reports)
+        told = zip(reports, patch.reports, strict=True) if patch.diff else ()
+        gains = [predicted_of(*each) for each in told]
     for reason in patch.left:
         is_advice = "; write " in reason
         click.echo(f"bankwise: {'left to you: ' if is_advice else ''}{reason}", err=True)
@@ -176,14 +183,14 @@ def _show_diff(reports: Sequence[CompiledReport], options: dict[str, Any]) -> in
         why = f", and {conflicts:,} bank conflicts are left" if conflicts else ""
         click.echo(f"bankwise: nothing was changed in the source{why}", err=True)
         return conflicts
-    for name, was, now in zip(kernel_names(reports), reports, patch.reports, strict=True):
+    tried = zip(kernel_names(reports), reports, patch.reports, gains, strict=True)
+    for name, was, now, predicted in tried:
         lines = unreached(was)
-        told = f" (they do not tell about {lines}: no lane came by)" if lines else ""
-        predicted = predicted_of(was, now)
+        unseen = f" (they do not tell about {lines}: no lane came by)" if lines else ""
         gained = f". {predicted}" if predicted else ""
         click.echo(
             f"bankwise: {name} compiled and replayed: {was.bank_conflicts:,} ->"
-            f" {now.bank_conflicts:,} bank conflicts, equal outputs{told}{gained}",
+            f" {now.bank_conflicts:,} bank conflicts, equal outputs{unseen}{gained}",
             err=True,
         )
     if options["write"]:

@@ -5,12 +5,15 @@ from __future__ import annotations
 import json
 import re
 import subprocess
+import sys
+import time
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
 
-from simulator.cli.commands import cli
+from simulator.cli.commands import cli, main
+from simulator.sass.report import CompiledReport
 from tests.sass_kernels import HERE, needs_compiler
 
 pytestmark = needs_compiler
@@ -197,3 +200,18 @@ def test_a_diff_says_what_is_gained_by_it(source: Path) -> None:
     before, after = (int(each.replace(",", "")) for each in found.groups()[:2])
     assert float(found[3]) == pytest.approx(before / after, abs=0.005)
     assert before > after
+
+
+def test_a_log_is_told_that_changes_are_tried(
+    source: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The first one waits for the estimate to compile itself: a minute without a word."""
+
+    def slow(report: CompiledReport, beside: object = ()) -> list[object]:
+        time.sleep(0.6)
+        return []
+
+    monkeypatch.setattr(CompiledReport, "fixes", slow)
+    monkeypatch.setattr(sys, "__stderr__", sys.stderr)
+    assert main(["sass", str(source), *LAUNCH, "--fix"]) == 0
+    assert "bankwise: trying changes and timing them" in capsys.readouterr().err
