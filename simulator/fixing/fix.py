@@ -392,4 +392,5 @@ def _together(fixes: Sequence[Fix]) -> list[str]:
         f" {now['wavefronts']:,} wavefronts."
     )
     times = _times(before, after)
-    return [f"{said} {_predicted(*times)}" if times else said]
+    told = "That is the time of the same instructions at other addresses (--fix-diff compiles it)."
+    return [f"{said} {_predicted(*times)} {told}" if times else said]

@@ -180,7 +180,11 @@ class KernelTime(Result):
         said = []
         if self.cycles is not None and self.range is not None:
             low, high = self.range
-            time = "" if self.seconds is None else f", {spelled(self.seconds)}"
+            time = (
+                ""
+                if self.seconds is None
+                else f", {spelled(self.seconds)} at {self.clock_mhz:,.0f} MHz"
+            )
             said.append(
                 f"About {self.cycles:,} cycles{time}. A measurement should lie between {low:,} and"
                 f" {high:,}: 9 of 10 did."
@@ -188,8 +192,8 @@ class KernelTime(Result):
             said.append(self._limited())
             these = ", with these conflicts" if self.without is not None else ""
             said.append(
-                f"Lower bound{these}: {self.bound_cycles:,}"
-                f" ({self.bound.cycles / max(self.cycles, 1):.0%}), set by {limiter}."
+                f"Lower bound{these}: {self.bound_cycles:,} ("
+                f"{self.bound.cycles / max(self.cycles, 1):.0%} of the estimate), set by {limiter}."
             )
             gain, after = self.speedup_without_conflicts, self.without_conflicts.cycles
             said.append(
@@ -208,7 +212,7 @@ class KernelTime(Result):
         if fixed > (self.active_cycles or 0):
             return f"Limited by the launch itself: {fixed:,} of the cycles, whatever it does."
         pipe, busy = next(iter(self.pipes.items()))
-        told = f"{NAMES[pipe]}, busy {busy:.0%} of the time"
+        told = f"{NAMES[pipe]}, busy {busy:.0%} of the time that blocks run"
         if busy >= _BUSY:
             return f"Limited by {told}."
         shares = self.reasons.values()

@@ -48,7 +48,8 @@ def test_text_says_the_cycles_where_warps_wait_and_what_conflicts_cost() -> None
     assert max(map(len, text[text.index("\naddress") :].split("\n\n")[0].splitlines())) <= 100
     assert re.search(r"\n\d+ more rows?, each below 1 % of warp cycles: --format csv or json", text)
     assert re.search(
-        r"\nAbout [\d,]+ cycles, [\d.]+ µs\. A measurement should lie between [\d,]+ and [\d,]+",
+        r"\nAbout [\d,]+ cycles, [\d.]+ µs at 1,980 MHz\."
+        r" A measurement should lie between [\d,]+ and [\d,]+",
         text,
     )
     assert re.search(r"\nWithout bank conflicts about [\d,]+ cycles: ×\d\.\d\d\.", text)
@@ -120,7 +121,7 @@ def test_what_limits_a_launch_is_a_pipe_or_what_warps_wait_for(tmp_path: Path) -
     assert re.search(
         r"\nLimited by what warps wait for: \w.* \(.*%\) and \w.* \(.*%\)\. The b", text
     )
-    assert re.search(r"\. The busiest pipe is .*, busy \d+% of the time\.\n", text)
+    assert re.search(r"\. The busiest pipe is .*, busy \d+% of the time that blocks run\.\n", text)
     loop = "for (int i = 0; i < 999; i++) *p = s[(32 * threadIdx.x + i) % 1024];"
     source.write_text(
         f"__global__ void k(float *p) {{ volatile __shared__ float s[1024]; {loop} }}\n"
