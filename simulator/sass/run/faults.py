@@ -5,6 +5,7 @@ from __future__ import annotations
 from math import prod
 from typing import TYPE_CHECKING
 
+from layouts.errors import plural
 from simulator.errors import (
     DeadlockError,
     ExecutionError,
@@ -13,6 +14,7 @@ from simulator.errors import (
     SassError,
     UnsupportedError,
 )
+from simulator.sass.code.shared import static_arrays
 from simulator.sass.lift.layout import Fault
 from simulator.sass.run import mbarrier, registers
 
@@ -120,7 +122,8 @@ def _accepted(launch: GridRun, number: int, address: int) -> str:
             return f"accepted: none, because the block has no shared memory; {_DYNAMIC}"
         more = "" if launch.shared_bytes else f"; {_OVERRUN}"
         end = start + launch.block_shared - 1
-        return f"accepted: {start:#x} to {end:#x}, shared memory{more}"
+        near = _near_static(launch, address - start)
+        return f"{near}accepted: {start:#x} to {end:#x}, shared memory{more}"
     if name in _LOCAL:
         return f"accepted: 0x0 to {launch.local_bytes - 1:#x}, local memory"
     ranges = launch.memory.ranges()
@@ -133,7 +136,19 @@ def _accepted(launch: GridRun, number: int, address: int) -> str:
     more = ""
     if name in _GENERIC and 1 < blocks <= rank < _MOST_RANKS:
         more = f"; as an address of shared memory it names block {rank} of a cluster of {blocks}"
-    return f"accepted: {', '.join(ranges)}, the arrays in global memory{more}"
+    near = launch.memory.near(address)
+    near = f"that is {near}; " if near else ""
+    return f"{near}accepted: {', '.join(ranges)}, the arrays in global memory{more}"
+
+
+def _near_static(launch: GridRun, offset: int) -> str:
+    """Return which array of static shared memory an index left, where it is known; else ""."""
+    arrays = static_arrays(launch.cubin, launch.kernel)
+    if launch.shared_bytes or not arrays or offset < 0:
+        return ""
+    last = max(arrays, key=lambda each: (each.start <= offset, each.start))
+    size = plural(last.size, "byte")
+    return f"that is byte {offset - last.start:,} of {last.name}, which has {size}; "
 
 
 # ---- Deadlocks. --------------------------------------------------------------------------------

@@ -78,6 +78,7 @@ class GlobalMemory:
         cooperative: bool = False,
     ) -> None:  # fmt: skip
         self.parameters = Parameters(kernel.parameters, arguments, kernel.name)
+        self._given = tuple(arguments)
         self.variables: dict[str, int] = {}
         arrays = self.parameters.arrays
         self._places, sizes = placed(arrays, self.parameters.mapped)
@@ -163,6 +164,32 @@ class GlobalMemory:
             for start, end in zip(self.starts.tolist(), self.ends.tolist(), strict=True)
             if end > start
         ]
+
+    def near(self, address: int) -> str:
+        """Return which array an address lies nearest to, and where, for messages; "": none."""
+        kept = self.ends > self.starts
+        beyond = np.maximum(self.starts - address, address - self.ends + 1)
+        if not kept.any():
+            return ""
+        nearest = int(np.argmin(np.where(kept, beyond, np.iinfo(np.int64).max)))
+        start, end = int(self.starts[nearest]), int(self.ends[nearest])
+        if beyond[nearest] > _GAP:
+            return ""
+        name = self._names.get(start - DEVICE, "an array of the arguments")
+        if address < start:
+            return f"{start - address:,} bytes before {name}"
+        return f"byte {address - start:,} of {name}, which has {end - start:,} bytes"
+
+    @cached_property
+    def _names(self) -> dict[int, str]:
+        """What messages call what begins at an offset."""
+        found = {at: f"the variable {name}" for name, at in self.variables.items()}
+        for number, place in enumerate(self._places):
+            given = self.parameters.arrays[number]
+            for at, argument in enumerate(self._given):
+                if argument is given and not place.offset:
+                    found.setdefault(self._buffers[place.buffer], f"argument {at}")
+        return found
 
     def outputs(self) -> list[Any]:
         """Return one entry per argument: arrays as the kernel left them, all else unchanged."""

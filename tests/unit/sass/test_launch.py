@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 
@@ -33,6 +35,8 @@ def test_an_index_beyond_an_array_does_not_reach_the_next(small: str, index: str
     with pytest.raises(MemoryAccessError, match=r"address 0x7f[0-9a-f]+ out of bounds") as caught:
         replay_compiled(source, **options)
     assert "accepted: 0x7f" in str(caught.value)
+    said = r"that is (byte [\d,]+ of argument 1, which has [\d,]+ bytes|.* before argument 1); "
+    assert re.search(said, str(caught.value))
     assert "source.cu:3" in str(caught.value)
 
 

@@ -389,7 +389,8 @@ GROUPS = "#include <cooperative_groups.h>\nnamespace cg = cooperative_groups;\n"
          " __syncthreads(); o[0] = s[31]; }", "the block has no shared memory; give dynamic"),
         ("__global__ void k(float *o) { __shared__ float a[4]; extern __shared__ float s[];"
          " a[threadIdx.x % 4] = 1; s[threadIdx.x] = 1; __syncthreads(); o[0] = s[31] + a[3]; }",
-         "an index leaves its array of static shared memory, or the kernel has an extern __shared__"
+         "that is byte 16 of a, which has 16 bytes; accepted: 0x400 to 0x40f, shared memory; an"
+         " index leaves its array of static shared memory, or the kernel has an extern __shared__"
          " array: then give dynamic shared memory with --shared-bytes N"),
     ],
 )  # fmt: skip
