@@ -220,7 +220,9 @@ def run_launches(
         replayed += 1
         first = next(iter(reports.values()))
         if hot:
-            found += hottest(first, each.kernel)
+            again = sum(other.kernel == each.kernel for other in wanted) > 1
+            shape = f" <<<{each.grid}, {each.block}>>>" if again else ""
+            found += hottest(first, f"{each.kernel}{shape}")
     for name in idle if launches.kernels else ():
         said = "\n".join(commands(launches, file, name)[1:])
         problems.append(f"{name}: {Path(file).name} has no launch of it. Give one:\n{said}")

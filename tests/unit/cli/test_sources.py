@@ -47,6 +47,18 @@ def source(tmp_path: Path) -> str:
     return str(path)
 
 
+def test_launches_of_one_kernel_are_told_apart(
+    source: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text, line = Path(source).read_text(), "turn<TILE><<<1, dim3(TILE, TILE)>>>(a, b, n);"
+    Path(source).write_text(text.replace(line, f"{line} {line.replace('<<<1', '<<<2')}"))
+    main(["sass", source, "-DFACTOR=2"])
+    lines = capsys.readouterr().out.partition("Most bank conflicts:\n")[2].splitlines()
+    assert [each.split("  32-way")[0].split(maxsplit=2)[2] for each in lines[:2]] == [
+        "turn<32> <<<2, 32x32>>>", "turn<32> <<<1, 32x32>>>",
+    ]  # fmt: skip
+
+
 def test_every_launch_of_the_file_is_replayed(
     source: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
