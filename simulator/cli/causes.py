@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from math import prod
 from pathlib import Path
@@ -98,7 +99,10 @@ def _cause(one: Explanation) -> str:
     least = least_wavefronts(one)
     beside = f" ({least}-way at best)" if 1 < least < one.wavefronts else ""
     beside = beside if one.excessive else " (which costs nothing)"
-    first = cause(one).partition(". ")[0].rstrip(".")
+    said = cause(one)
+    if one.sources is not None:  # of a copy: which lanes go one after the other, without the phase
+        said = re.sub(r"^.*?Phase \d+, lanes [\d-]+: (.*): .*$", r"\1.", said)
+    first = said.partition(". ")[0].rstrip(".")
     return f"{one.wavefronts}-way {one.op}{beside}: {first[0].lower()}{first[1:]}"
 
 

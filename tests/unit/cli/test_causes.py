@@ -76,3 +76,25 @@ def test_a_launch_that_runs_again_at_once_has_causes_and_a_longer_one_says_why_n
     monkeypatch.setattr("simulator.asking.kernel.worst_accesses", lambda _: {})
     said = said_of(tmp_path / "loop.cu")
     assert "loop.cu:7  k  cause not found among the accesses that were looked at" in said
+
+
+def test_of_a_copy_the_lanes_are_named_that_go_one_after_the_other(tmp_path: Path) -> None:
+    """There was "1 phase of 32 wavefronts" alone."""
+    (tmp_path / "copy.cu").write_text("""#include <cuda_pipeline.h>
+__global__ void k(const float *a, float *b) {
+    __shared__ float s[32][32];
+    __pipeline_memcpy_async(&s[threadIdx.x][0], &a[threadIdx.x], 4);
+    __pipeline_commit();
+    __pipeline_wait_prior(0);
+    b[threadIdx.x] = s[threadIdx.x][0];
+}
+int main() {
+    float *a, *b; cudaMalloc(&a, 128); cudaMalloc(&b, 128);
+    k<<<1, 32>>>(a, b);
+}
+""")
+    said = said_of(tmp_path / "copy.cu")
+    assert re.search(
+        r"copy\.cu:4 +k  32-way LDGSTS\S*: one after the other, lanes 0-31 at destination bank 0\n",
+        said,
+    )
