@@ -98,7 +98,18 @@ def find_arrays(
 ) -> list[SharedArray]:  # fmt: skip
     """Return the arrays that a replay touched, in the order of their places.
 
-    `given`: the macros that the sources have from elsewhere.
+    Parameters
+    ----------
+    touched
+        The places that its accesses reached.
+    program, cubin
+        The kernel, as it was decoded and as it was compiled.
+    block_bytes
+        Of shared memory, static and dynamic.
+    sources
+        Lines of each file.
+    given
+        The macros that the sources have from elsewhere.
     """
     return _Finder(touched, program, cubin, block_bytes, sources, given).arrays()
 

@@ -216,7 +216,7 @@ class _Reader(Declarations):
         option = _OPTION.fullmatch(second.strip(" \t\n,;-"))
         if option is not None:
             self.refuse(
-                f"{option[0]!r} is no access (accepted: as an option behind the question,"
+                f"{option[0]!r} is not an access (accepted: as an option behind the question,"
                 f" --{option[1]} {option[2]})",
                 column,
             )

@@ -119,7 +119,7 @@ def test_without_a_declaration_the_instruction_is_needed() -> None:
         ("float s[32]; s[blockIdx.x]", "blockIdx.x is not a number of a thread", 15),
         ("float s[99999]; s[lane]", "s takes 399,996 bytes (accepted: up to 232,448", 6),
         ("float s[32]; s[lane]; s[lane]", "this is a second access", 22),
-        ("float s[32]; s[lane]; block 32x8", "'block 32x8' is no access (accepted: as", 22),
+        ("float s[32]; s[lane]; block 32x8", "'block 32x8' is not an access (accepted", 22),
         ("float s[32]; s[lane], s[lane]", "this is a second access", 21),
         ("lane, 0", "a row and a column need a declaration (accepted: float s[32][32];", 0),
         (
