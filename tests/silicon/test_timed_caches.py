@@ -87,8 +87,8 @@ def test_dram_brings_pairs_of_sectors_and_the_l2_keeps_lines(mebibytes: int, uni
 
 @needs_compiler
 @pytest.mark.parametrize("way", ["writes", "copies"])
-@pytest.mark.parametrize("order", ["same", "back"])
-@pytest.mark.parametrize("pieces", [8, 16, 24])
+@pytest.mark.parametrize("order", ["same", pytest.param("back", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("pieces", [pytest.param(8, marks=pytest.mark.slow), 16, 24])
 def test_what_a_grid_wrote_is_in_the_l2_as_long(way: str, order: str, pieces: int) -> None:
     row = row_of("h100_read_back", way=way, order=order, pieces=str(pieces))
     size = int(row["written"])

@@ -169,8 +169,10 @@ def test_scattered_copies_take_what_they_took(row: Row) -> None:
 
 @pytest.mark.parametrize(
     "row",
-    [*rows("h100_local_memory", {}, does="stores", words="32", sms="132", warps="32"),
-     *rows("h100_local_memory", {}, does="loads", words="32", sms="132", warps="32"),
+    [*rows("h100_local_memory", {"index": ["uniform", "lanes", "four"]}, does="stores", words="32",
+           sms="132", warps="32"),
+     *rows("h100_local_memory", {"index": ["uniform", "halves", "eight"]}, does="loads", words="32",
+           sms="132", warps="32"),
      *rows("h100_local_memory", {}, does="chain", words="32", sms="1", warps="1")],
 )  # fmt: skip
 def test_local_memory_takes_what_it_took_by_indices(row: Row) -> None:

@@ -44,8 +44,13 @@ def test_lanes_that_leave_one_loop_come_by_in_the_order_of_the_chip(case: dict[s
     assert groups(case) == CHIP[case["name"]]
 
 
-@pytest.mark.parametrize("kernel", sorted(set(OFF) - {"one", "half"}))
-def test_lanes_part_and_meet_about_as_often_as_on_the_chip(kernel: str) -> None:
-    ratios = [len(groups(case)) / len(CHIP[case["name"]]) for case in cases()[kernel]]
+@pytest.mark.parametrize(
+    ("kernel", "each"),
+    [*((kernel, 1) for kernel in sorted(set(OFF) - {"one", "half", "programs"})),
+     ("programs", 4), pytest.param("programs", 1, marks=pytest.mark.slow)],
+)  # fmt: skip
+def test_lanes_part_and_meet_about_as_often_as_on_the_chip(kernel: str, each: int) -> None:
+    """Of random programs, which are compiled one by one, a fourth is quick: twelve vary more."""
+    ratios = [len(groups(case)) / len(CHIP[case["name"]]) for case in cases()[kernel][::each]]
     assert np.mean(np.abs(np.array(ratios) - 1)) <= OFF[kernel]
-    assert np.mean(ratios) == pytest.approx(1, abs=0.03)
+    assert np.mean(ratios) == pytest.approx(1, abs=0.03 if each == 1 else 0.05)
