@@ -73,8 +73,11 @@ def accepted(given: object, names: Iterable[str]) -> str:
     'did you mean row-major? (accepted: row-major, col-major, z-order)'
     >>> accepted("hilbert", ["row-major", "col-major", "z-order"])
     'accepted: row-major, col-major, z-order'
+    >>> accepted("4090", ["RTX 4090", "H100"])
+    'did you mean RTX 4090? (accepted: RTX 4090, H100)'
     """
-    options = list(names)
-    near = difflib.get_close_matches(str(given), options, n=3, cutoff=0.75)
+    options, said = list(names), str(given)
+    near = difflib.get_close_matches(said, options, n=3, cutoff=0.75)
+    near = near or [each for each in options if said.casefold() in each.casefold().split()]
     listed = f"accepted: {', '.join(options)}"
     return f"did you mean {' or '.join(near)}? ({listed})" if near else listed

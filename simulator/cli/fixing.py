@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["fix_options", "kept_for_diff", "show_with_fixes"]
 
 _REPORTS = "bankwise.fixing"
-_TRYING = "trying changes and timing them (at first it compiles itself: 30 s)"
+_TRYING = "trying changes, and timing them (the first time: up to a minute)"
 
 _OPTIONS = [
     click.option("--fix", is_flag=True,

@@ -98,7 +98,7 @@ def shown_of(report: CompiledReport, by: By) -> Table:
 
 
 def _time_of(report: CompiledReport) -> KernelTime:
-    with waiting("estimating the time (the first time it compiles itself, which takes some 30 s)"):
+    with waiting("estimating the time (the first time it compiles itself, for up to a minute)"):
         return report.time()
 
 

@@ -214,4 +214,4 @@ def test_a_log_is_told_that_changes_are_tried(
     monkeypatch.setattr(CompiledReport, "fixes", slow)
     monkeypatch.setattr(sys, "__stderr__", sys.stderr)
     assert main(["sass", str(source), *LAUNCH, "--fix"]) == 0
-    assert "bankwise: trying changes and timing them" in capsys.readouterr().err
+    assert "bankwise: trying changes, and timing them" in capsys.readouterr().err
