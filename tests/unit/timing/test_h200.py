@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from statistics import fmean
+from statistics import fmean, median
 
 import numpy as np
 import pytest
@@ -107,6 +107,22 @@ def test_tiles_that_all_blocks_copy_again_come_slowly_if_they_are_small(size: in
     assert len(longer) >= 8
     model = 1 + (MACHINE["hot_bytes"] / size) ** MACHINE["hot_power"]
     assert model == pytest.approx(fmean(longer), rel=0.05)
+
+
+@pytest.mark.parametrize(
+    ("name", "of"),
+    [("rounds", {"place": "l2", "sms": "1"}), ("rounds", {"place": "dram", "sms": "1"}),
+     ("outstanding", {"sms": "1"}), ("outstanding", {"sms": "132", "shape": "whole"})],
+)  # fmt: skip
+def test_what_an_sm_has_under_way_is_as_much_as_on_an_h100(name: str, of: dict[str, str]) -> None:
+    ours, theirs = (packaged_table(f"{chip}_{name}") for chip in ("h200", "h100"))  # type: ignore[arg-type]
+    shares = [
+        float(mine["cycles"]) / float(other["cycles"])
+        for mine, other in zip(ours, theirs, strict=True)
+        if of.items() <= mine.items()
+    ]
+    assert len(shares) > 20
+    assert median(shares) == pytest.approx(1, abs=0.02)
 
 
 def test_few_lines_that_all_sms_ask_for_again_come_as_much_later() -> None:
