@@ -73,7 +73,7 @@ def test_sms_that_came_apart_read_as_fast_as_one_alone(way: str, size: int) -> N
     assert more(None, way, size, 256, 8, 16) == pytest.approx(apart, rel=0.15)
 
 
-@pytest.mark.parametrize("way", ["copies", "tiles"])
+@pytest.mark.parametrize("way", ["copies", pytest.param("tiles", marks=pytest.mark.slow)])
 @pytest.mark.parametrize("size", [65536])
 def test_they_begin_in_step_and_get_their_share(way: str, size: int) -> None:
     in_step, apart = more(CYCLES, way, size, 256, 1, 2), more(CYCLES, way, size, 256, 32, 64)
