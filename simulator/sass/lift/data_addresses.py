@@ -39,46 +39,11 @@ def addressed_by_data(
     >>> addressed_by_data(lines, uses)
     [2]
     """
-    steps = _steps(instructions, uses)
+    steps = [_Step.of(*each) for each in zip(instructions, uses, strict=True)]
     found = _found(steps, any(_COPIES.match(each.opcode) for each in instructions))
     if any(_KEEPS.match(instructions[at].opcode) for at in found[1]):  # data in shared memory, too
         found = _found(steps, True)
     return sorted(found[0])
-
-
-def _steps(instructions: Sequence[SassInstruction], uses: Sequence[RegisterUse]) -> list[_Step]:
-    """Return what each instruction does.
-
-    No way leads from a BSSY to where its lanes meet: it leads there from a BSYNC of its barrier,
-    which mostly stands just before. Barriers are used again, so those that do are left alone.
-    """
-    barriers = [
-        each.operands.partition(",")[0] if each.opcode.startswith(("BSSY", "BSYNC")) else ""
-        for each in instructions
-    ]
-    meets = {
-        (barriers[number], place)
-        for number, use in enumerate(uses)
-        if instructions[number].opcode.startswith("BSSY")
-        for place in use.targets
-    }
-    behind = {
-        (barriers[number], number + 1)
-        for number, each in enumerate(instructions)
-        if each.opcode.startswith("BSYNC")
-    }
-    made = []
-    for number, (each, use) in enumerate(zip(instructions, uses, strict=True)):
-        step = _Step.of(each, use)
-        if each.opcode.startswith("BSSY"):
-            step = step._replace(targets=())
-        elif each.opcode.startswith("BSYNC") and (barriers[number], number + 1) not in meets:
-            elsewhere = sorted(meets - behind)
-            step = step._replace(
-                targets=tuple(place for name, place in elsewhere if name == barriers[number])
-            )
-        made.append(step)
-    return made
 
 
 class _Known(NamedTuple):

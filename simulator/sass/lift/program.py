@@ -22,7 +22,7 @@ from simulator.sass.lift.operands import DecodeProblem, Predicate, parse
 from simulator.sass.lift.requests import Product, Request
 from simulator.sass.lift.sites import MemorySite
 from simulator.sass.lift.table import OPCODES, Emit
-from simulator.sass.lift.unwaited import RegisterUse, early_touches
+from simulator.sass.lift.unwaited import RegisterUse, early_touches, with_meetings
 from simulator.sass.lift.watching import suspecting
 
 if TYPE_CHECKING:
@@ -118,7 +118,7 @@ class Program:
 def decode(instructions: tuple[SassInstruction, ...], kernel: CubinKernel) -> Program:
     """Decode a kernel's instructions."""
     program = Program(kernel, instructions)
-    program.touches = touches = [RegisterUse()] * len(instructions)
+    touches = [RegisterUse()] * len(instructions)
     names = {each.opcode.partition(".")[0] for each in instructions}
     yields = not names.isdisjoint(("YIELD", "NANOSLEEP"))
     for number, instruction in enumerate(instructions):
@@ -150,6 +150,7 @@ def decode(instructions: tuple[SassInstruction, ...], kernel: CubinKernel) -> Pr
         touches[number] = RegisterUse(
             frozenset(line.touched), frozenset(line.written), tuple(line.targets)
         )
+    program.touches = touches = with_meetings(instructions, touches)
     products = {
         number: request.form
         for number, request in program.requests.items()

@@ -9,12 +9,12 @@ ptxas puts waits in where code asks for registers too soon; other assemblers may
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from simulator.sass.code.nvdisasm import SassInstruction
 from simulator.sass.lift.gmma_form import Gmma
 
-__all__ = ["RegisterUse", "early_touches", "groups_left"]
+__all__ = ["RegisterUse", "early_touches", "groups_left", "with_meetings"]
 
 _GROUPS = 8
 """Groups in flight that are told apart."""
@@ -31,6 +31,34 @@ class RegisterUse:
     written: frozenset[int] = frozenset()
     targets: tuple[int, ...] = ()
     """Instructions that it may go to, beside the next one."""
+
+
+def with_meetings(
+    instructions: Sequence[SassInstruction], uses: Sequence[RegisterUse]
+) -> list[RegisterUse]:
+    """Return the uses with the ways that lanes of a convergence barrier go.
+
+    A BSSY names where its lanes meet, and no way leads there from it: one does from a BSYNC of its
+    barrier, which mostly stands just before. Barriers are used again: such a BSYNC leads nowhere
+    else, and no other BSYNC to where one stands just before.
+    """
+    barriers = [each.operands.partition(",")[0] for each in instructions]
+    named = [each.opcode.partition(".")[0] for each in instructions]
+    meets = {
+        (barriers[number], place)
+        for number, use in enumerate(uses)
+        if named[number] == "BSSY"
+        for place in use.targets
+    }
+    before = {(barriers[at], at + 1) for at, name in enumerate(named) if name == "BSYNC"}
+    found = list(uses)
+    for number, name in enumerate(named):
+        if name == "BSSY":
+            found[number] = replace(uses[number], targets=())
+        elif name == "BSYNC" and (barriers[number], number + 1) not in meets:
+            places = (place for which, place in meets - before if which == barriers[number])
+            found[number] = replace(uses[number], targets=tuple(sorted(places)))
+    return found
 
 
 def groups_left(instruction: SassInstruction) -> int | None:

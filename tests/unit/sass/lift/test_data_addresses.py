@@ -8,7 +8,7 @@ import pytest
 
 from simulator.sass.code.nvdisasm import SassInstruction
 from simulator.sass.lift.data_addresses import addressed_by_data
-from simulator.sass.lift.unwaited import RegisterUse
+from simulator.sass.lift.unwaited import RegisterUse, with_meetings
 
 INDEX = "S2R R0, SR_TID.X"
 LOADED = "LDG.E R4, [R2.64]"
@@ -28,7 +28,7 @@ def found(*code: str) -> list[int]:
                 targets=(int(jump[1]),) if jump else (),
             )
         )
-    return addressed_by_data(lines, uses)
+    return addressed_by_data(lines, with_meetings(lines, uses))
 
 
 @pytest.mark.parametrize(
