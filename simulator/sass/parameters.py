@@ -110,6 +110,14 @@ class Parameters:
             for size, pieces in zip(self._sizes, self._pieces, strict=True)
         ]
 
+    def indices(self) -> dict[int, int]:
+        """Return which argument an array is, by its number: those that are one by themselves."""
+        return {
+            value.number: index
+            for index, value in enumerate(self._values)
+            if isinstance(value, NumberedArray)
+        }
+
     def outputs(self, read: Callable[[int], NDArray[Any]]) -> list[Any]:
         """Return the arguments as the kernel left them; `read` gives an array by its number."""
         return [self._output(value, read) for value in self._values]

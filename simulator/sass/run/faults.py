@@ -5,7 +5,6 @@ from __future__ import annotations
 from math import prod
 from typing import TYPE_CHECKING
 
-from layouts.errors import plural
 from simulator.errors import (
     DeadlockError,
     ExecutionError,
@@ -17,6 +16,7 @@ from simulator.errors import (
 from simulator.sass.code.shared import static_arrays
 from simulator.sass.lift.layout import Fault
 from simulator.sass.run import mbarrier, registers
+from simulator.sass.run.memory import byte_of
 
 if TYPE_CHECKING:
     from simulator.sass.run.grid import Dim3, GridRun
@@ -122,7 +122,7 @@ def _accepted(launch: GridRun, number: int, address: int) -> str:
             return f"accepted: none, because the block has no shared memory; {_DYNAMIC}"
         more = "" if launch.shared_bytes else f"; {_OVERRUN}"
         end = start + launch.block_shared - 1
-        near = _near_static(launch, address - start)
+        near = _told(_near_static(launch, address - start))
         return f"{near}accepted: {start:#x} to {end:#x}, shared memory{more}"
     if name in _LOCAL:
         return f"accepted: 0x0 to {launch.local_bytes - 1:#x}, local memory"
@@ -136,9 +136,12 @@ def _accepted(launch: GridRun, number: int, address: int) -> str:
     more = ""
     if name in _GENERIC and 1 < blocks <= rank < _MOST_RANKS:
         more = f"; as an address of shared memory it names block {rank} of a cluster of {blocks}"
-    near = launch.memory.near(address)
-    near = f"that is {near}; " if near else ""
+    near = _told(launch.memory.near(address))
     return f"{near}accepted: {', '.join(ranges)}, the arrays in global memory{more}"
+
+
+def _told(near: str) -> str:
+    return f"that is {near}; " if near else ""
 
 
 def _near_static(launch: GridRun, offset: int) -> str:
@@ -147,8 +150,7 @@ def _near_static(launch: GridRun, offset: int) -> str:
     if launch.shared_bytes or not arrays or offset < 0:
         return ""
     last = max(arrays, key=lambda each: (each.start <= offset, each.start))
-    size = plural(last.size, "byte")
-    return f"that is byte {offset - last.start:,} of {last.name}, which has {size}; "
+    return byte_of(last.name, offset - last.start, last.size)
 
 
 # ---- Deadlocks. --------------------------------------------------------------------------------

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from layouts.errors import plural
 from simulator.errors import LaunchError, MemoryAccessError, UnsupportedError
 from simulator.sass.architectures import LOCAL_WINDOW, SHARED_WINDOW
 from simulator.sass.code.cubin import Cubin, CubinKernel
@@ -23,7 +24,7 @@ from simulator.sass.run.buffers import placed, view_of
 from simulator.sass.run.rows import Addresses, Bytes, gather, scatter
 from simulator.sass.run.system import HEAP, MALLOC, System
 
-__all__ = ["DEVICE", "PARAMETERS_AT", "Banks", "GlobalMemory", "LaunchSizes"]
+__all__ = ["DEVICE", "PARAMETERS_AT", "Banks", "GlobalMemory", "LaunchSizes", "byte_of"]
 
 PARAMETERS_AT = ("c[0x0][0x198]", "c[0x0][0x348]")
 """Where the code has the address of a kernel's parameters in memory: sm_90, sm_100 and later."""
@@ -67,6 +68,11 @@ _WORKSPACE = 256  # of which grid.sync() takes the second word
 _MOST_MEMORY = 2 << 30
 
 
+def byte_of(name: str, at: int, size: int) -> str:
+    """Say for a message where an index lies that left an array of `size` bytes."""
+    return f"byte {at:,} of {name}, which has {plural(size, 'byte')}"
+
+
 class GlobalMemory:
     """The arrays among a launch's arguments and the module's variables, in one arena.
 
@@ -78,7 +84,6 @@ class GlobalMemory:
         cooperative: bool = False,
     ) -> None:  # fmt: skip
         self.parameters = Parameters(kernel.parameters, arguments, kernel.name)
-        self._given = tuple(arguments)
         self.variables: dict[str, int] = {}
         arrays = self.parameters.arrays
         self._places, sizes = placed(arrays, self.parameters.mapped)
@@ -178,17 +183,14 @@ class GlobalMemory:
         name = self._names.get(start - DEVICE, "an array of the arguments")
         if address < start:
             return f"{start - address:,} bytes before {name}"
-        return f"byte {address - start:,} of {name}, which has {end - start:,} bytes"
+        return byte_of(name, address - start, end - start)
 
     @cached_property
     def _names(self) -> dict[int, str]:
         """What messages call what begins at an offset."""
         found = {at: f"the variable {name}" for name, at in self.variables.items()}
-        for number, place in enumerate(self._places):
-            given = self.parameters.arrays[number]
-            for at, argument in enumerate(self._given):
-                if argument is given and not place.offset:
-                    found.setdefault(self._buffers[place.buffer], f"argument {at}")
+        for number, index in self.parameters.indices().items():
+            found.setdefault(self.at[number], f"argument {index}")
         return found
 
     def outputs(self) -> list[Any]:
