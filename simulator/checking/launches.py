@@ -127,7 +127,7 @@ def _of_the_file(here: Measured, path: Path, options: dict[str, Any]) -> Iterato
 def _names(name: str, launches: Sequence[FoundLaunch]) -> list[str]:
     """Name launches: by the kernel, and where that is not enough by the grid and the block."""
     short = [each.kernel for each in launches]
-    full = [f"{each.kernel} <<<{each.grid}, {each.block}>>>" for each in launches]
+    full = [each.full_name for each in launches]
     named: list[str] = []
     for one, longer in zip(short, full, strict=True):
         said = f"{name}: {longer if short.count(one) > 1 else one}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
+from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -182,6 +183,7 @@ def run_launches(
     from simulator.sass.found import launch_of, wanted_launches
 
     wanted, idle = wanted_launches(launches, Path(file).name, kernel)
+    times = Counter(each.kernel for each in wanted)
     replayed = 0
     found: list[tuple[int, str]] = []
     problems: list[str] = []
@@ -220,9 +222,7 @@ def run_launches(
         replayed += 1
         first = next(iter(reports.values()))
         if hot:
-            again = sum(other.kernel == each.kernel for other in wanted) > 1
-            shape = f" <<<{each.grid}, {each.block}>>>" if again else ""
-            found += hottest(first, f"{each.kernel}{shape}")
+            found += hottest(first, each.full_name if times[each.kernel] > 1 else each.kernel)
     for name in idle if launches.kernels else ():
         said = "\n".join(commands(launches, file, name)[1:])
         problems.append(f"{name}: {Path(file).name} has no launch of it. Give one:\n{said}")

@@ -74,6 +74,11 @@ class FoundLaunch:
     arrays: tuple[tuple[str, str], ...] = ()
     """Arrays that several arguments share, by the name that those have for them."""
 
+    @property
+    def full_name(self) -> str:
+        """Its kernel with the grid and the block, to tell it from others of that kernel."""
+        return f"{self.kernel} <<<{self.grid}, {self.block}>>>"
+
     def texts(self) -> tuple[str, ...]:
         """Return its arguments and the arrays that they share."""
         return self.arguments + tuple(text for _, text in self.arrays)
