@@ -11,7 +11,7 @@ from simulator.law.explaining import Explanation, Phase, ranges
 from simulator.law.instructions import Instruction
 from simulator.law.loops import is_loop
 
-__all__ = ["Level", "Verdict", "cause", "least_wavefronts", "verdict", "waits"]
+__all__ = ["Level", "Verdict", "cause", "least_wavefronts", "verdict", "waits", "worst_phase"]
 
 Level = Literal["free", "harmless", "conflict", "nothing"]
 """`harmless`: bank conflicts without an excessive wavefront. `nothing`: no lane is active."""
@@ -151,7 +151,7 @@ def cause(one: Explanation) -> str:
         return one.note if op.phases else _beside(one)
     if one.sources is not None or is_loop(op):
         return one.reason
-    worst = max(one.phases, key=lambda phase: (len(phase.wavefronts), -phase.index))
+    worst = worst_phase(one)
     if len(worst.wavefronts) > op.passes:
         said = _meeting(one, worst)
     else:
@@ -163,6 +163,11 @@ def cause(one: Explanation) -> str:
             f"{' in a phase' if len(one.phases) > 1 else ''}."
         )
     return f"{said} {_fusing(one)}".strip()
+
+
+def worst_phase(one: Explanation) -> Phase:
+    """Return the phase with most wavefronts, the first such one."""
+    return max(one.phases, key=lambda phase: (len(phase.wavefronts), -phase.index))
 
 
 def _beside(one: Explanation) -> str:

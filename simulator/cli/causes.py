@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from math import prod
 from pathlib import Path
@@ -94,15 +93,15 @@ def _causes(report: CompiledReport) -> dict[tuple[str, int], str]:
 
 def _cause(one: Explanation) -> str:
     """Return how many ways an access is, as Nsight counts them, how few it can be, and why."""
-    from simulator.asking.words import cause, least_wavefronts
+    from simulator.asking.words import cause, least_wavefronts, worst_phase
 
     least = least_wavefronts(one)
     beside = f" ({least}-way at best)" if 1 < least < one.wavefronts else ""
     beside = beside if one.excessive else " (which costs nothing)"
-    said = cause(one)
-    if one.sources is not None:  # of a copy: which lanes go one after the other, without the phase
-        said = re.sub(r"^.*?Phase \d+, lanes [\d-]+: (.*): .*$", r"\1.", said)
-    first = said.partition(". ")[0].rstrip(".")
+    if one.sources is None:
+        first = cause(one).partition(". ")[0].rstrip(".")
+    else:  # of a copy: which lanes go one after the other
+        first = worst_phase(one).sentence.split(": ")[1]
     return f"{one.wavefronts}-way {one.op}{beside}: {first[0].lower()}{first[1:]}"
 
 

@@ -168,8 +168,7 @@ def _show_diff(reports: Sequence[CompiledReport], options: dict[str, Any]) -> in
     reports = beside[""]
     with waiting(_TRYING):
         patch = patch_of(reports)
-        told = zip(reports, patch.reports, strict=True) if patch.diff else ()
-        gains = [predicted_of(*each) for each in told]
+        gains = list(map(predicted_of, reports, patch.reports))  # of none, if nothing was changed
     for reason in patch.left:
         is_advice = "; write " in reason
         click.echo(f"bankwise: {'left to you: ' if is_advice else ''}{reason}", err=True)

@@ -180,21 +180,17 @@ class KernelTime(Result):
         said = []
         if self.cycles is not None and self.range is not None:
             low, high = self.range
-            time = (
-                ""
-                if self.seconds is None
-                else f", {spelled(self.seconds)} at {self.clock_mhz:,.0f} MHz"
-            )
+            time = ""
+            if self.seconds is not None:
+                time = f", {spelled(self.seconds)} at {self.clock_mhz:,.0f} MHz"
             said.append(
                 f"About {self.cycles:,} cycles{time}. A measurement should lie between {low:,} and"
                 f" {high:,}: 9 of 10 did."
             )
             said.append(self._limited())
             these = ", with these conflicts" if self.without is not None else ""
-            said.append(
-                f"Lower bound{these}: {self.bound_cycles:,} ("
-                f"{self.bound.cycles / max(self.cycles, 1):.0%} of the estimate), set by {limiter}."
-            )
+            share = f"{self.bound.cycles / max(self.cycles, 1):.0%} of the estimate"
+            said.append(f"Lower bound{these}: {self.bound_cycles:,} ({share}), set by {limiter}.")
             gain, after = self.speedup_without_conflicts, self.without_conflicts.cycles
             said.append(
                 "Without bank conflicts it would not be faster."
