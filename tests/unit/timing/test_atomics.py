@@ -13,8 +13,6 @@ from tests.sass_kernels import needs_compiler
 from tests.unit.timing.test_sm import MACHINE
 
 _FIRST, _LAST, _EACH = 4, 12, 8
-
-
 _QUICK = {
     "red": ("one word", "a word a lane", "any of 4096 words", "eight words of a sector",
             "a warp a word of 32 sectors"),

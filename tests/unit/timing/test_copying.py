@@ -5,8 +5,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from gpu_check.recordings import packaged_table
+from gpu_check.recordings import PackagedTable, packaged_table
 from gpu_check.timing.copying import SHAPES
+from simulator.law.chips import Chip
 from simulator.timing.copying import begin_copy, crowd
 from simulator.timing.lines import copy_asks, copy_fills
 from simulator.timing.machine import NUMBERS, machine_of
@@ -186,22 +187,34 @@ def test_how_fast_they_come_hangs_on_how_many_there_are() -> None:
     assert rates[0][0] < rates[0][1] == rates[1][0] == rates[1][1]
 
 
-TILES = {
-    tuple(int(row[name]) for name in ("row", "pitch", "begin", "step", "size", "blocks", "same")):
-    int(row["cycles"]) for row in packaged_table("h100_hot_tiles")
-}  # fmt: skip
+def tiles(name: PackagedTable) -> dict[tuple[int, ...], int]:
+    return {
+        tuple(int(row[each]) for each in ("row", "pitch", "begin", "step", "size", "blocks",
+                                          "same")): int(row["cycles"])
+        for row in packaged_table(name)
+    }  # fmt: skip
 
 
+TILES = tiles("h100_hot_tiles")
+
+
+@pytest.mark.parametrize(
+    ("chip", "recorded", "within"),
+    [("H100", TILES, 0.08), ("H200", tiles("h200_hot_tiles"), 0.05)], ids=["H100", "H200"],
+)  # fmt: skip
 @pytest.mark.parametrize("size", [2048, 4096, 8192, 16384, 32768])
-def test_tiles_that_all_blocks_copy_again_come_slowly_if_they_are_small(size: int) -> None:
+def test_tiles_that_all_blocks_copy_again_come_slowly_if_they_are_small(
+    chip: str, recorded: dict[tuple[int, ...], int], within: float, size: int
+) -> None:
     longer = [
-        took / TILES[*case[:6], 0]
-        for case, took in TILES.items()
+        took / recorded[*case[:6], 0]
+        for case, took in recorded.items()
         if case[4] == size and case[5] >= 4 and case[6] and (case[1] > case[0] or case[2])
     ]
     assert len(longer) >= 8
-    model = 1 + (MACHINE["hot_bytes"] / size) ** MACHINE["hot_power"]
-    assert sum(longer) / len(longer) == pytest.approx(model, rel=0.08)
+    machine = machine_of(Chip.of(chip)) or {}
+    model = 1 + (machine["hot_bytes"] / size) ** machine["hot_power"]
+    assert model == pytest.approx(sum(longer) / len(longer), rel=within)
 
 
 def test_tiles_side_by_side_in_shared_memory_do_not() -> None:

@@ -1,5 +1,6 @@
 """Loads that wait for the slowest line, as on an H100; what SMs side by side read."""
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 import numpy as np
@@ -7,18 +8,23 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpu_check.recordings import packaged_table
+from gpu_check.recordings import PackagedTable, packaged_table
 from gpu_check.timing.rereads import SOURCE, lines_of
-from simulator import replay_compiled
+from simulator import Chip, replay_compiled
 from simulator.timing.kept import is_lost
-from simulator.timing.machine import NUMBERS
+from simulator.timing.machine import NUMBERS, machine_of
 from simulator.timing.ways import farther, farthest
 from simulator.timing.work import Work
 from tests.sass_kernels import needs_compiler
 from tests.unit.timing.test_sm import MACHINE, run
 from tests.unit.timing.works import Line, with_rows, work
 
+SPREADS: dict[str, PackagedTable] = {"H100": "h100_spread", "H200": "h200_spread"}
 NUMBERS_OF = np.array([MACHINE.get(name, 0.0) for name in NUMBERS], np.float64)
+
+
+def machine(chip: str) -> Mapping[str, float]:
+    return machine_of(Chip.of(chip)) or {}
 
 
 def loads(count: int, times: int, *, warps: int = 1, blocks: int = 1) -> Work:
@@ -68,23 +74,29 @@ def test_the_spread_is_what_was_recorded() -> None:
         MACHINE["l2_spread"],
         rel=0.03,  # two recordings: 60 and 58.75
     )
+
+
+@pytest.mark.parametrize("chip", ["H100", "H200"])
+def test_lines_of_dram_lie_as_far_apart_as_was_recorded(chip: str) -> None:
     alone = [
-        row for row in packaged_table("h100_spread")
+        row for row in packaged_table(SPREADS[chip])
         if (row["source"], row["loads"], row["sms"]) == ("DRAM", "1", "1")
     ]  # fmt: skip
     widths = [(int(row["q90"]) - int(row["q10"])) / 0.8 for row in alone]
-    assert np.mean(widths) == pytest.approx(MACHINE["dram_spread"], rel=0.02)
+    assert np.mean(widths) == pytest.approx(machine(chip)["dram_spread"], rel=0.02)
 
 
+@pytest.mark.parametrize("chip", ["H100", "H200"])
 @pytest.mark.parametrize("count", [2, 4, 8, 16])
-def test_the_last_of_several_loads_of_dram_is_as_late_as_on_an_h100(count: int) -> None:
+def test_the_last_of_several_loads_of_dram_is_as_late_as_on_a_chip(count: int, chip: str) -> None:
     """Lines that lay evenly came too early: the last of 16 by 130 cycles."""
     mean: dict[tuple[str, str], dict[int, float]] = {}
-    for row in packaged_table("h100_spread"):
+    for row in packaged_table(SPREADS[chip]):
         if row["source"] == "DRAM":
             mean.setdefault((row["sms"], row["warps"]), {})[int(row["loads"])] = float(row["mean"])
     later = np.mean([each[count] - each[1] for each in mean.values()])
-    assert farthest(NUMBERS_OF, True, count) == pytest.approx(later, rel=0.1)
+    numbers = np.array([machine(chip).get(name, 0.0) for name in NUMBERS], np.float64)
+    assert farthest(numbers, True, count) == pytest.approx(later, rel=0.1)
 
 
 @given(st.booleans(), st.integers(1, 4096))
