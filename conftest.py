@@ -62,6 +62,9 @@ SHARES = (
     "tests/unit/sass/run/", "tests/unit/test_examples.py",
 )  # fmt: skip
 
+WAIT = (".md", "tests/browser/", "tests/unit/cli/test_mcp.py", "tests/unit/test_examples.py")
+"""How those end that need the largest hot loops: a process that begins with them would wait."""
+
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
@@ -82,6 +85,18 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
     from xdist.scheduler import LoadScopeScheduling
 
     class Together(LoadScopeScheduling):
+        parted = False
+
+        def _assign_work_unit(self, node: Any) -> None:
+            """Let what has several tests come first, of these last what waits for hot loops."""
+            if not self.parted:
+                self.parted = True
+                waits = [scope for scope in self.workqueue if scope.endswith(WAIT)]
+                alone = [scope for scope, tests in self.workqueue.items() if len(tests) == 1]
+                for scope in (*waits, *alone):
+                    self.workqueue.move_to_end(scope)
+            super()._assign_work_unit(node)
+
         def _split_scope(self, nodeid: str) -> str:
             file, _, _ = nodeid.partition("::")
             for together in TOGETHER:
