@@ -26,8 +26,8 @@ from simulator.law.instructions import Rule
 from simulator.results.sites import SiteTable
 from simulator.results.tables import Result
 from simulator.results.text import Table
-from simulator.timing.gains import is_felt
-from simulator.timing.kernel_time import SLACK, KernelTime
+from simulator.timing.gains import is_faster, is_felt, is_slower
+from simulator.timing.kernel_time import KernelTime
 
 __all__ = ["Input", "InputComparison", "compare", "is_layout"]
 
@@ -71,10 +71,10 @@ class InputComparison(Result):
     def worse(self) -> bool:
         """Whether another one has more bank conflicts or more wavefronts than the first.
 
-        Where times are compared, also whether another one takes more than 1.02 times as long.
+        Where times are compared, also whether another one takes more than 1.03 times as long.
         """
         speedups = [self._speedup(each) for each in self.inputs[1:]]
-        slower = any(speedup is not None and speedup < 1 / SLACK for speedup in speedups)
+        slower = any(speedup is not None and is_slower(speedup) for speedup in speedups)
         return slower or any(
             change > 0 for each in self.inputs[1:] for change in self._changes(each)
         )
@@ -148,6 +148,9 @@ class InputComparison(Result):
         (least, name), most = min(timed), max(cycles for cycles, _ in timed)
         if not is_felt(most / least):
             return f"No difference in time: about {least:,} cycles each"
+        if not is_faster(most / least):
+            counts = _listed(f"{cycles:,}" for cycles, _ in timed)
+            return f"Too close to tell: about {counts} cycles"
         others = _listed(f"{cycles:,}" for cycles, _ in timed if cycles != least)
         gain = f"×{most / least:.2f} as fast{' as the slowest' * (len(timed) > _PAIR)}"
         return f"{name}: about {least:,} cycles instead of {others}, {gain}"

@@ -13,7 +13,7 @@ from simulator.checking.figures import LIMITS, TIME_LIMITS, Figures, TimeFigures
 from simulator.checking.measured import LineCost, Measured
 from simulator.errors import CheckError
 from simulator.results.files import save
-from simulator.timing.kernel_time import SLACK
+from simulator.timing.gains import is_faster, is_slower
 
 __all__ = [
     "RATCHETED", "Recorded", "as_json", "from_json", "read_baseline", "record", "write_baseline",
@@ -39,19 +39,19 @@ class Recorded:
 
     def slower(self, now: TimeFigures | None) -> bool:
         """Return whether it takes more cycles now, on the same chip."""
-        return self._ratio(now) > SLACK
+        return is_slower(self._gain(now))
 
     def better(self, now: Figures, time: TimeFigures | None = None) -> bool:
         """Return whether one figure is lower now, and none is higher."""
         lower = any(getattr(now, name) < getattr(self.figures, name) for name in RATCHETED)
-        lower = lower or self._ratio(time) < 1 / SLACK
+        lower = lower or is_faster(self._gain(time))
         return lower and not self.worse(now) and not self.slower(time)
 
-    def _ratio(self, now: TimeFigures | None) -> float:
-        """Return its cycles now over those recorded; 1 where they cannot be compared."""
+    def _gain(self, now: TimeFigures | None) -> float:
+        """Return how many times as fast it is now; 1 where times cannot be compared."""
         if now is None or self.time is None or now.chip != self.time.chip:
             return 1.0
-        return now.cycles / self.time.cycles
+        return self.time.cycles / now.cycles
 
 
 def record(measured: Measured) -> Recorded:

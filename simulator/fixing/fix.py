@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -13,8 +13,7 @@ from simulator.fixing.unreached import unreached
 from simulator.fixing.wording import Wording
 from simulator.results.tables import Columns, Result
 from simulator.results.text import Table
-from simulator.timing.gains import gain_text, is_felt, is_slower
-from simulator.timing.kernel_time import SLACK
+from simulator.timing.gains import SLACK, gain_text, is_felt, is_slower
 
 if TYPE_CHECKING:
     from simulator.fixing.arrays import SharedArray
@@ -119,16 +118,10 @@ class Fix(Result):
         Blocks run again for it when it is first asked. It is that of `compiled`, where there is
         one: else what a swizzle adds to an index is not in it (see `operations`).
         """
-        if self.report is None or not self.text:
+        report = self.report
+        if report is None or not self.text:
             return None
-        try:
-            before = self.report.time()
-            if before.cycles is None:
-                return None
-            after = (self.compiled or self.report.fixed([self])).time()
-        except (ChipError, LaunchError):  # pipes that are not known; a report that was pickled
-            return None
-        return None if after.cycles is None else (before, after)
+        return _times(report, lambda: self.compiled or report.fixed([self]))
 
     @property
     def speedup(self) -> float | None:
@@ -137,12 +130,15 @@ class Fix(Result):
 
     @property
     def is_slower(self) -> bool:
-        """Whether the launch is predicted to be slower with it."""
+        """Whether the launch is predicted to be slower with it: that is not too close to tell."""
         return self.speedup is not None and is_slower(self.speedup)
 
     @property
     def is_worth_it(self) -> bool:
-        """Whether the launch is predicted to be faster with it, or nothing is predicted."""
+        """Whether the launch is predicted to be faster with it, or nothing is predicted.
+
+        That may be too close to tell: `simulator.timing.gains.SLACK`.
+        """
         return self.speedup is None or is_felt(self.speedup)
 
     @property
@@ -257,7 +253,7 @@ class Fix(Result):
         after = self.after.bank_conflicts
         left = f"{_conflicts(after)} of {self.before.bank_conflicts:,}"
         left = left if after else "no bank conflicts"
-        felt = "be slower" if self.is_slower else "not be faster"
+        felt = "be slower" if self.is_slower else "be about as fast"
         return (
             f"{self.array}: leave it. To write {self.written} would leave {left}, but the launch"
             f" would {felt}."
@@ -328,19 +324,23 @@ class Fix(Result):
 
 def predicted_of(before: CompiledReport, after: CompiledReport) -> str:
     """Return the predicted times of two launches in words; "" where one is not known."""
-    times = _times(before, after)
+    times = _times(before, lambda: after)
     return _predicted(*times) if times else ""
 
 
 def _times(
-    before: CompiledReport, after: CompiledReport
-) -> tuple[KernelTime, KernelTime] | None:  # fmt: skip
-    """Return the predicted times of two launches; None where one is not known."""
+    before: CompiledReport, changed: Callable[[], CompiledReport]
+) -> tuple[KernelTime, KernelTime] | None:
+    """Return the predicted times of a launch and of it `changed`; None where one is not known.
+
+    It is not run changed where the time of the launch as it is is not known.
+    """
     try:
-        times = before.time(), after.time()
+        was = before.time()
+        now = was if was.cycles is None else changed().time()
     except (ChipError, LaunchError):  # pipes that are not known; a report that was pickled
         return None
-    return times if all(each.cycles is not None for each in times) else None
+    return None if now.cycles is None else (was, now)
 
 
 def _gain(before: KernelTime, after: KernelTime) -> float:
@@ -391,6 +391,6 @@ def _together(fixes: Sequence[Fix]) -> list[str]:
         f" {_conflicts(now['bank_conflicts'])}, {was['wavefronts']:,} →"
         f" {now['wavefronts']:,} wavefronts."
     )
-    times = _times(before, after)
+    times = _times(before, lambda: after)
     told = "That is the time of the same instructions at other addresses (--fix-diff compiles it)."
     return [f"{said} {_predicted(*times)} {told}" if times else said]

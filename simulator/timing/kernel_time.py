@@ -15,7 +15,7 @@ from simulator.timing.gains import gain_text
 from simulator.timing.pipes import NAMES, TimeBound
 from simulator.timing.state import STALLS
 
-__all__ = ["SLACK", "KernelTime", "spelled"]
+__all__ = ["KernelTime", "spelled"]
 
 SPREAD = (0.90, 1.25)
 """Measured cycles are expected to lie between these multiples of the estimate.
@@ -24,9 +24,6 @@ Thirty-six sets of launches were estimated before they were measured, each by th
 time. So it was for 1,751 of 1,927, and for 112 of the last 115 (gpu_check/data/h100_timed_*,
 docs/explanation/time-record.md; `python -m gpu_check.timing.errors range`).
 """
-
-SLACK = 1.02
-"""Cycles of one launch may be so many times another's, and it is not called slower."""
 
 _BUSY = 0.6
 """Of the time: a pipe that is busy for longer is called what limits a launch."""

@@ -10,7 +10,7 @@ from layouts.errors import plural
 from simulator.results.columns import heading
 from simulator.results.tables import rows
 from simulator.results.text import Listing
-from simulator.timing.gains import gain_text, is_felt
+from simulator.timing.gains import gain_text, is_faster
 from simulator.timing.kernel_time import KernelTime, spelled
 from simulator.timing.pipes import NAMES
 from simulator.timing.state import STALLS
@@ -36,7 +36,7 @@ def of_time(time: KernelTime) -> Section:
         title = f"About {time.cycles:,} cycles; without bank conflicts it would not be faster"
     return Section(
         title,
-        level="nothing" if gain is None else "conflict" if is_felt(gain) else "free",
+        level="nothing" if gain is None else "conflict" if is_faster(gain) else "free",
         asked=time.kernel,
         about=[time.chip],
         after=[time_markup(time, (), {})],

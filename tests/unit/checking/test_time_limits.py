@@ -21,7 +21,7 @@ from simulator.checking.report import CheckReport
 from simulator.checking.sarif import as_sarif
 from simulator.errors import CheckError
 from simulator.testing import assert_kernel_conflict_free
-from simulator.timing.kernel_time import SLACK
+from simulator.timing.gains import SLACK
 from tests.sass_kernels import HERE, needs_tools
 from tests.unit.checking.conftest import FREE, Check, Write
 
