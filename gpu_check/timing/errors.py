@@ -30,7 +30,8 @@ from simulator.sass.replay import replay_compiled
 from simulator.timing.kernel_time import SPREAD
 
 __all__ = [
-    "ALIKE", "SETS", "beside", "modelled", "pairs", "recorded", "set_rows", "sets", "summary"
+    "ALIKE", "SETS", "beside", "modelled", "paired", "pairs", "recorded", "set_rows", "sets",
+    "summary",
 ]  # fmt: skip
 
 DATA = Path(__file__).parents[1] / "data"
@@ -144,18 +145,23 @@ def beside(model: Mapping[str, Any], measured: Mapping[str, Any]) -> dict[str, A
     }
 
 
+def paired(rows: Iterable[Mapping[str, Any]]) -> dict[str, list[Mapping[str, Any]]]:
+    """Return the launches of each pair by its name; without those that are of none."""
+    groups: dict[str, list[Mapping[str, Any]]] = {}
+    for row in rows:
+        if row["pair"]:
+            groups.setdefault(row["pair"], []).append(row)
+    return groups
+
+
 def pairs(rows: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """Return the speedups within pairs: of each case against the slowest of its pair.
 
     Columns: pair, slow, fast, measured, estimated (by the estimates of both), removed (what the
     estimate of the slow one says of removing its conflicts).
     """
-    groups: dict[str, list[Mapping[str, Any]]] = {}
-    for row in rows:
-        if row["pair"]:
-            groups.setdefault(row["pair"], []).append(row)
     found = []
-    for name, group in groups.items():
+    for name, group in paired(rows).items():
         slow = max(group, key=lambda row: row["measured"])
         for fast in group:
             if fast is slow:

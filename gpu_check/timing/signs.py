@@ -12,15 +12,16 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import combinations
+from itertools import combinations, pairwise
+from math import inf
 from typing import Any
 
-from gpu_check.timing.errors import ALIKE, SETS, set_rows
+from gpu_check.timing.errors import ALIKE, SETS, paired, set_rows
 from simulator.timing.gains import SLACK
 
 __all__ = ["both_gains", "sign_rows"]
 
-_SIZES = (1.005, 1.01, 1.02, SLACK, 1.05, 1.1, 1.2, float("inf"))
+_SIZES = (1.005, 1.01, 1.02, SLACK, 1.05, 1.1, 1.2, inf)
 """Rows are of gains up to these."""
 
 
@@ -29,12 +30,8 @@ def both_gains(rows: Iterable[Mapping[str, Any]]) -> list[tuple[float, float]]:
 
     `rows`: of one set, as `gpu_check.timing.errors.beside` returns them.
     """
-    groups: dict[str, list[Mapping[str, Any]]] = {}
-    for row in rows:
-        if row["pair"] and row["estimate"]:
-            groups.setdefault(row["pair"], []).append(row)
     found = []
-    for group in groups.values():
+    for group in paired(row for row in rows if row["estimate"]).values():
         for one, other in combinations(group, 2):
             slow, fast = sorted((one, other), key=lambda row: -row["estimate"])
             found.append((slow["estimate"] / fast["estimate"], slow["measured"] / fast["measured"]))
@@ -46,24 +43,19 @@ def sign_rows(gains: Sequence[tuple[float, float]]) -> list[dict[str, Any]]:
 
     Columns: gain (estimated), pairs, faster, alike, slower.
     """
-    rows = []
-    for least, most in zip((0.0, *_SIZES), _SIZES, strict=False):
-        end = f" to ×{most:g}" if most < float("inf") else ""
-        rows.append(_row(f"above ×{max(least, 1):g}{end}", gains, least, most))
-    rows.append(_row(f"above ×{SLACK}", gains, SLACK, float("inf")))
-    rows.append(_row(f"above ×{ALIKE} to ×{SLACK}", gains, ALIKE, SLACK))
-    return rows
+    sizes = [(0.0, _SIZES[0]), *pairwise(_SIZES), (SLACK, inf), (ALIKE, SLACK)]
+    return [_row(gains, least, most) for least, most in sizes]
 
 
-def _row(
-    name: str, gains: Sequence[tuple[float, float]], least: float, most: float
-) -> dict[str, Any]:
+def _row(gains: Sequence[tuple[float, float]], least: float, most: float) -> dict[str, Any]:
+    ends = [f"above ×{least}"] * (least > 0) + [f"up to ×{most}"] * (most < inf)
     measured = [gain for estimated, gain in gains if least < estimated <= most]
     faster = sum(gain > ALIKE for gain in measured)
     slower = sum(gain < 1 / ALIKE for gain in measured)
     alike = len(measured) - faster - slower
     return {
-        "gain": name, "pairs": len(measured), "faster": faster, "alike": alike, "slower": slower
+        "gain": " ".join(ends), "pairs": len(measured),
+        "faster": faster, "alike": alike, "slower": slower,
     }  # fmt: skip
 
 

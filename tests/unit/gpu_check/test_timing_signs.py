@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from math import isclose
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -46,6 +47,9 @@ def test_every_gain_is_in_one_row(gains: list[tuple[float, float]]) -> None:
 
 def test_what_is_said_of_the_slack_is_what_is_recorded(capsys: pytest.CaptureFixture[str]) -> None:
     main()
-    told, close = capsys.readouterr().out.splitlines()[-2:]
+    table = capsys.readouterr().out.splitlines()
+    page = Path(__file__).parents[3] / "docs/explanation/time.md"
+    assert set(table) <= set(page.read_text("utf-8").splitlines())
+    told, close = table[-2:]
     assert [each.strip() for each in told.split("|")[2:-1]] == ["582", "576", "1", "5"]
     assert [each.strip() for each in close.split("|")[2:-1]] == ["64", "37", "12", "15"]
