@@ -150,7 +150,7 @@ class InputComparison(Result):
             return f"No difference in time: about {least:,} cycles each"
         if not is_faster(most / least):
             counts = _listed(f"{cycles:,}" for cycles, _ in timed)
-            return f"Too close to tell: about {counts} cycles"
+            return f"Too close to tell which is faster: about {counts} cycles"
         others = _listed(f"{cycles:,}" for cycles, _ in timed if cycles != least)
         gain = f"×{most / least:.2f} as fast{' as the slowest' * (len(timed) > _PAIR)}"
         return f"{name}: about {least:,} cycles instead of {others}, {gain}"
