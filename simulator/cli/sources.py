@@ -240,6 +240,11 @@ def run_launches(
             "bankwise: arrays hold random data, because host code is read but not run (to use your"
             " program's data, give FILE.npy in place of random:…)", err=True,
         )  # fmt: skip
+    if launches.asks_arguments:
+        click.echo(
+            "bankwise: main asks for its arguments and is read as without any (for other values of"
+            " what a launch needs: --let NAME=NUMBER)", err=True,
+        )  # fmt: skip
     for problem in problems:
         click.echo(f"bankwise: {problem}", err=True)
     return len(wanted) - replayed

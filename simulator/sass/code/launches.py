@@ -32,7 +32,7 @@ from simulator.sass.code.hostvalues import (
     bytes_of,
     plain_type,
 )
-from simulator.sass.code.loops import LAUNCH
+from simulator.sass.code.loops import LAUNCH, asks_arguments
 from simulator.sass.code.preprocessor import Macro
 from simulator.sass.code.records import Types
 from simulator.sass.code.signatures import Signature, parameters_of, signatures, walk
@@ -108,6 +108,8 @@ class Launches:
     launches: tuple[FoundLaunch, ...]
     types: Types
     """What is known of its structures."""
+    asks_arguments: bool
+    """Whether its main goes on by the arguments of the program: they are read as none."""
 
     def instances(self) -> tuple[str, ...]:
         """Return the templates' instances that are launched."""
@@ -149,6 +151,9 @@ def find_launches(
         reader.kernels,
         tuple(dict.fromkeys(_chosen(reader.found, reader.possible))),
         reader.types,
+        "argc" not in reader.assumed
+        and "main" in reader.functions
+        and asks_arguments(reader.functions["main"][0]),
     )
 
 

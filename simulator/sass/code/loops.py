@@ -14,8 +14,10 @@ if TYPE_CHECKING:
 
     from simulator.sass.code.preprocessor import Macro
 
-__all__ = ["LAUNCH", "LAUNCHES", "from_case", "is_counted", "launches_a_parameter",
-           "launching_macros", "passes_of", "refuses_arguments", "stepped"]  # fmt: skip
+__all__ = [
+    "LAUNCH", "LAUNCHES", "asks_arguments", "from_case", "is_counted", "launches_a_parameter",
+    "launching_macros", "passes_of", "refuses_arguments", "stepped",
+]  # fmt: skip
 
 LAUNCH = {"cudaLaunchKernel", "cudaLaunchCooperativeKernel", "cudaLaunchKernelEx"}
 """Functions that launch a kernel."""
@@ -98,6 +100,15 @@ def refuses_arguments(node: Node) -> bool:
     if condition is None or then is None or "argc" not in _WORD.findall(text_of(condition)):
         return False
     return any(each.type == "return_statement" for each in walk(then))
+
+
+def asks_arguments(main: Node) -> bool:
+    """Whether main goes on by its arguments: n = argc > 1 ? atoi(argv[1]) : 512."""
+    return any(
+        "argc" in _WORD.findall(text_of(condition)) and not refuses_arguments(each)
+        for each in walk(main)
+        if (condition := each.child_by_field_name("condition")) is not None
+    )
 
 
 def launching_macros(macros: Mapping[str, Macro]) -> set[str]:

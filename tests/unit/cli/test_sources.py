@@ -269,6 +269,18 @@ def test_options_after_two_dashes_go_to_the_compiler(
     assert main(["sass", source, "-I"]) == 2
 
 
+def test_a_program_is_read_as_without_arguments(
+    source: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    said, size = "main asks for its arguments and is read as without any", "int n = 32;"
+    main(["sass", source, "-DFACTOR=2"])
+    assert said not in capsys.readouterr().err
+    text = Path(source).read_text()
+    Path(source).write_text(text.replace(size, "int n = argc > 1 ? atoi(argv[1]) : 32;"))
+    main(["sass", source, "-DFACTOR=2"])
+    assert said in capsys.readouterr().err
+
+
 def test_outputs_are_saved_and_checked(
     source: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
