@@ -246,6 +246,7 @@ HFMA2[|.MMA][|.BF16_V2][|.SAT][|.RELU] {{d}}, {{h}}, {{h}}, {{h}}
 [HADD2|HMUL2][|.BF16_V2] {{d}}, {{h}}, [|-]{{R}}.H0_NH1
 HFMA2[|.BF16_V2] {{d}}, {{h}}, [|-]{{R}}.H0_NH1, {{h}}
 HMNMX2[|.BF16_V2][|.NAN] {{d}}, {{h}}, {{h}}, {{p}}
+VHMNMX[|.BF16_V2][|.NAN] {{d}}, {{h}}, {{h}}, {{h}}, {{p}}
 HMNMX2[|.BF16_V2][|.NAN].XORSIGN {{d}}, |{{R}}|, |{{R}}|, {{p}}
 HSETP2[|.BF16_V2].{_FCMP}.{_BOOL} {{pd}}, {{pd}}, {{h}}, {{h}}, {{p}}
 HSETP2[|.BF16_V2].{_FCMP}.AND.AND {{pd}}, {{pd}}, {{h}}, {{h}}, {{p}}

@@ -170,13 +170,14 @@ def _half(x: Lane) -> None:
         x.put_halves(target, *found)
 
 
-@plain("HMNMX2")
+@plain("HMNMX2", "VHMNMX")
 def _hmnmx2(x: Lane) -> None:
-    target, pairs = x.take(), [*zip(x.halves(), x.halves(), strict=True)]
+    target, count = x.take(), 3 if x.name == "VHMNMX" else 2
+    pairs = [*zip(*(x.halves() for _ in range(count)), strict=True)]
     least, found = x.least, []
-    for place, (f, g) in zip((15, 31), pairs, strict=True):
-        numbers = [each for each in (f, g) if each == each]
-        whole = len(numbers) == 2 or (numbers and not x.has("NAN"))
+    for place, each_of in zip((15, 31), pairs, strict=True):
+        numbers = [each for each in each_of if each == each]
+        whole = len(numbers) == count or (numbers and not x.has("NAN"))
         best = least(numbers, key=in_order) if whole else math.nan
         found.append(-best if x.has("XORSIGN") and sign_of(x, place) else best)
     x.put_halves(target, found[0], found[1])

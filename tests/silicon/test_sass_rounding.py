@@ -25,6 +25,18 @@ RECORDED: tuple[tuple[str, tuple[int, ...], int], ...] = (
     ("FADD.SAT R3, R0, R1", (0x80000000, 0x80000000), 0),
     ("HMNMX2 R3, R0, R1, !PT", (0x80000000, 0x00008000), 0),
     ("HMNMX2 R3, R0, R1, PT", (0x80000000, 0x00008000), 0x80008000),
+    *(
+        (f"VHMNMX{kind} R3, R0, R1, R2, {least}", words, wanted)
+        for kind, least, words, wanted in (
+            ("", "PT", (0xFF803C00, 0xFDFFFFFF, 0x7A3C0001), 0x7A3C0001),
+            ("", "!PT", (0xFF803C00, 0xFDFFFFFF, 0x7A3C0001), 0x7A3C3C00),
+            (".NAN", "PT", (0xFF803C00, 0xFDFFFFFF, 0x7A3C0001), 0x7FFF7FFF),
+            ("", "PT", (0x4B0B7F80, 0x25217FC0, 0x27537FC0), 0x25217FFF),
+            (".BF16_V2", "PT", (0x0001BDF3, 0xB46993E8, 0x89FB8001), 0xB469BDF3),
+            (".BF16_V2", "!PT", (0xFDFF7FC0, 0x7F818000, 0x7F81FE00), 0xFDFF8000),
+            (".BF16_V2.NAN", "PT", (0xC7DD7FC0, 0x39E3FFFF, 0x0001FFFF), 0xC7DD7FFF),
+        )
+    ),
     ("F2FP.RELU.F16.F32.PACK_AB R3, R0, R1", (0x80000000, 0x80000001), 0),
     ("HFMA2.RELU R3, R0, R1, R2", (0x80010001, 0x00010001, 0x80008000), 0),
     ("HFMA2.SAT R3, R0, R1, R2", (0x7E00FC00, 0x3C003C00, 0x00007C00), 0),

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from simulator.sass.lift.block import Block
-from simulator.sass.lift.line import Line, Named, SourceOperand
+from simulator.sass.lift.line import Condition, Line, Named, SourceOperand
 from simulator.sass.lift.numbers import (
     clamped,
     halves,
@@ -66,27 +66,24 @@ def _is_zero(source: SourceOperand) -> bool:
     return isinstance(source.place, Named) and source.place.number < 0
 
 
-@lifts("HMNMX2", says="Minimum or maximum of pairs of 16-bit floats.")
+@lifts("HMNMX2", "VHMNMX", says="Minimum or maximum of two or three pairs of 16-bit floats.")
 def _hmnmx2(line: Line) -> Emit:
     line.only("BF16_V2", "NAN", "FTZ", "XORSIGN")
-    target, a, b = line.target(), line.source("half"), line.source("half")
+    target, inputs = line.target(), line.sources("half", 3 if line.name == "VHMNMX" else 2)
     least, is_bfloat, of_sizes = line.condition(), line.has("BF16_V2"), line.has("XORSIGN")
-    if of_sizes and not all(each == replace(each, **_SIZE) for each in (a, b)):
-        raise DecodeProblem("sign of HMNMX2.XORSIGN")  # no compiler was seen to write it
+    plain = len(inputs) == 2 and all(each == replace(each, **_SIZE) for each in inputs)
+    if of_sizes and not plain:
+        raise DecodeProblem(f"sign of {line.name}.XORSIGN")  # no compiler was seen to write it
 
     def emit(block: Block) -> None:
         parts = []
-        words = block.at.alike(block.read(a), block.read(b))
-        for f, g in zip(*(halves(each, is_bfloat) for each in words), strict=True):
-            # -0 is less than +0.
-            less = (f < g) | (f == g) & (f.as_bits > g.as_bits)
-            found = (less ^ ~block.condition(least)).choose(f, g)
-            if line.has("NAN"):
-                found = f.is_nan.choose(f, g.is_nan.choose(g, found))
-            else:
-                found = f.is_nan.choose(g, g.is_nan.choose(f, found))
+        words = [halves(block.read(each), is_bfloat) for each in inputs]
+        for found, *others in zip(*words, strict=True):
+            for other in others:
+                found = _extreme(block, found, other, least, line.has("NAN"))
             parts.append(to16(found, is_bfloat))
         if of_sizes:  # its sign is that of the product, but for what is not a number
+            a, b = inputs
             signs = block.word(a, 0) ^ block.word(b, 0)
             number = [(each & 0x7FFF) <= (0x7F80 if is_bfloat else 0x7C00) for each in parts]
             parts = [
@@ -96,6 +93,16 @@ def _hmnmx2(line: Line) -> Emit:
         block.write(target, packed(*parts))
 
     return emit
+
+
+def _extreme(block: Block, f: Value, g: Value, least: Condition, keeps_nan: bool) -> Value:
+    """Return the least or the greatest of two floats; of a number and none the number, or none."""
+    f, g = block.at.alike(f, g)
+    less = (f < g) | (f == g) & (f.as_bits > g.as_bits)  # -0 is less than +0
+    found = (less ^ ~block.condition(least)).choose(f, g)
+    if keeps_nan:
+        return f.is_nan.choose(f, g.is_nan.choose(g, found))
+    return f.is_nan.choose(g, g.is_nan.choose(f, found))
 
 
 _SIZE: dict[str, Any] = {"absolute": True, "negative": False, "half": ""}
