@@ -310,10 +310,11 @@ PackagedTable = Literal[
     "h200_clock_classes", "h200_contention", "h200_distances", "h200_flight", "h200_frequencies",
     "h200_gemm_stalls", "h200_hot_lines", "h200_hot_tiles", "h200_kernels", "h200_latency",
     "h200_launches", "h200_mainloops", "h200_outstanding", "h200_pipes", "h200_random_reads",
-    "h200_reads_beside_writes", "h200_rounds", "h200_spread", "h200_streams", "h200_tags",
-    "h200_tails", "h200_tile_rows", "h200_timed_again", "h200_timed_again_estimates",
-    "h200_timed_newest_estimates", "h200_timed_sixteenth",
-    "h200_timed_sixteenth_estimates", "h200_timed_thirtysixth",
+    "h200_reads_beside_writes", "h200_rounds", "h200_scattered_stores", "h200_spread",
+    "h200_streams", "h200_tags", "h200_tails", "h200_tile_rows",
+    "h200_timed_again", "h200_timed_again_estimates",
+    "h200_timed_newest_estimates", "h200_timed_sixteenth", "h200_timed_sixteenth_estimates",
+    "h200_timed_thirtyseventh", "h200_timed_thirtyseventh_estimates", "h200_timed_thirtysixth",
     "h200_timed_thirtysixth_estimates", "h200_uneven", "h200_ways",
 ]  # fmt: skip
 

@@ -30,6 +30,7 @@ from gpu_check.timing.constant_places import measure_constant_places
 from gpu_check.timing.constants import measure_constants
 from gpu_check.timing.contention import measure_contention
 from gpu_check.timing.converging import measure_converging
+from gpu_check.timing.copies_beside import measure_copies_beside
 from gpu_check.timing.copying import measure_copying
 from gpu_check.timing.crowded import measure_crowded, measure_full_queues
 from gpu_check.timing.delays import measure_delays
@@ -90,8 +91,10 @@ from gpu_check.timing.reads_beside_writes import measure_reads_beside_writes
 from gpu_check.timing.rereads import measure_rereads
 from gpu_check.timing.rounds import measure_rounds
 from gpu_check.timing.scattered_copies import measure_scattered_copies
+from gpu_check.timing.scattered_stores import measure_scattered_stores
 from gpu_check.timing.second import measure_residency, measure_starts
 from gpu_check.timing.shared_reads import measure_shared_reads
+from gpu_check.timing.short_launches import measure_short_launches
 from gpu_check.timing.slots import measure_order, measure_slots
 from gpu_check.timing.slowest import measure_slowest
 from gpu_check.timing.sparse import measure_sparse
@@ -131,6 +134,7 @@ _TABLES: dict[str, Callable[[], list[dict[str, Any]]]] = {
     "banks": measure_banks,
     "banks_beside": measure_banks_beside,
     "converging": measure_converging,
+    "copies_beside": measure_copies_beside,
     "copying": measure_copying,
     "pool": measure_pool,
     "late_loads": measure_late_loads,
@@ -175,6 +179,7 @@ _TABLES: dict[str, Callable[[], list[dict[str, Any]]]] = {
     "random_reads": measure_random_reads,
     "reads_beside_writes": measure_reads_beside_writes,
     "scattered_copies": measure_scattered_copies,
+    "scattered_stores": measure_scattered_stores,
     "reach": measure_reach,
     "gathers": measure_gathers,
     "fences": measure_fences,
@@ -227,6 +232,7 @@ _TABLES: dict[str, Callable[[], list[dict[str, Any]]]] = {
     "behind_stores": measure_behind_stores,
     "uneven": measure_uneven,
     "order": measure_order,
+    "short_launches": measure_short_launches,
     "slots": measure_slots,
     "issue_slots": measure_issue_slots,
     "loop_ends": measure_loop_ends,

@@ -69,7 +69,7 @@ def drawn(
     if not held or not footprint.drawn:
         return Draws()
     asked, pairs, lines = (
-        [_asked(work, each.loads, every) for each in footprint.drawn] for every in (1, 2, SECTORS)
+        [_asked(work, each.numbers, every) for each in footprint.drawn] for every in (1, 2, SECTORS)
     )
 
     def _written(touched: float) -> float:
@@ -91,7 +91,7 @@ def drawn(
         first = min(1.0, each.sectors / (asked[place] / len(work.traces) * work.blocks))
         found = _missed(SECTORS * SECTOR * room / held, filled)
         if found:  # of those that read it at once, one asks DRAM for it
-            found /= read_at_once(work, each.loads)
+            found /= read_at_once(work, each.numbers)
         found = max(found, lost * first)
         written = max(_written(room * SECTORS * SECTOR), first * _written(size))
         share = each.changed * written + (1 - each.changed) * found

@@ -64,7 +64,8 @@ _LOCAL_STORED, _LOCAL_FAR = NUMBERS.index("local_stored"), NUMBERS.index("local_
 _LOCAL_MISSED, _LOCAL_LAST = NUMBERS.index("local_missed"), NUMBERS.index("local_last")
 _ATOM_ASKED, _ATOM_MORE = NUMBERS.index("atom_asked"), NUMBERS.index("atom_more")
 _ATOM_PACKET, _ATOM_GIVEN = NUMBERS.index("atom_packet"), NUMBERS.index("atom_given")
-_ATOM_LATENCY, _ATOM_DRAM = NUMBERS.index("atom_latency"), NUMBERS.index("atom_dram")
+_ATOM_LATENCY, _ATOM_DRAM = NUMBERS.index("atom_latency"), NUMBERS.index("dram_atom")
+_STORED_TAKEN, _ATOM_TAKEN = NUMBERS.index("dram_stored_taken"), NUMBERS.index("dram_atom_taken")
 _LOADED = 16
 """Of a line of L1, behind the bits of its sectors: that something of it was loaded."""
 AHEAD = -2
@@ -260,7 +261,8 @@ def _store(state: Any, machine: Any, line: int, mask: int, filled: int, now: int
     sectors, met = count_sectors(new), 0.0
     if not is_whole and machine[_STORE_HOT] > 0:
         met = ask(state, machine, OF_PARTS, sectors * machine[_STORE_HOT], 0.0, now)
-    to_l2(state, machine, sectors, once, machine[_DRAM_STORED], is_whole, now, True, met)
+    share, taken = machine[_DRAM_STORED], machine[_STORED_TAKEN]
+    to_l2(state, machine, sectors, once, share, is_whole, now, True, met, taken)
 
 
 @jit()
@@ -301,7 +303,7 @@ def store_local(
     share, more = machine[_LOCAL_STORED], machine[_LOCAL_LAST] - 1
     for line in range(lines):
         each = sectors // lines + (line < sectors % lines)
-        busy = max(state.free[OF_STORES], now - state.ahead[OF_STORES])
+        busy = max(state.free[OF_STORES], now - state.spread[OF_STORES])
         to_l2(state, machine, each, each, share, is_whole, now)
         if not is_whole:
             _goes_in_part(state, machine, each, now)
@@ -332,12 +334,13 @@ def _goes(state: Any, sectors: int, there: float) -> None:
 @jit()
 def to_l2(
     state: Any, machine: Any, sectors: int, fresh: int, share: float, is_whole: bool, now: int,
-    of_warp: bool = True, met: float = 0.0,
+    of_warp: bool = True, met: float = 0.0, taken: float = 1.0,
 ) -> int:  # fmt: skip
     """Store sectors to the L2; when they are there.
 
     `fresh`: those that DRAM takes a share of; `is_whole`: whether all bytes of them are stored;
-    `of_warp`: else TMA stores them, ahead; `met`: when the L2 has done those that they meet.
+    `of_warp`: else TMA stores them, ahead; `met`: when the L2 has done those that they meet;
+    `taken`: DRAM's time for one, beside that for one of a stream.
     """
     state.counts[5] += sectors
     state.moved += sectors
@@ -346,18 +349,18 @@ def to_l2(
     there = ask(state, machine, OF_STORES, cycles, 0.0, now, -1, part) + machine[_L2]
     away = spread_over(state, fresh, share) if fresh else 0
     if of_warp:
-        held = max(cycles, 32 * away / machine[_DRAM_RATE])
+        held = max(cycles, 32 * away * taken / machine[_DRAM_RATE])
         _goes(state, sectors, max(depart(state, machine, held, now, part), met))
     if away:
-        there = max(there, _drive_out(state, machine, away, now))
+        there = max(there, _drive_out(state, machine, away, taken, now))
     state.stored = max(state.stored, until(state, OF_STORES), met)
     return int(max(there, met))
 
 
 @jit()
-def _drive_out(state: Any, machine: Any, sectors: int, now: int) -> float:
+def _drive_out(state: Any, machine: Any, sectors: int, taken: float, now: int) -> float:
     """Let DRAM take sectors that are driven out of the L2; when it has them."""
-    cycles = 32 * sectors / machine[_DRAM_RATE]
+    cycles = 32 * sectors * taken / machine[_DRAM_RATE]
     far = ask(state, machine, OF_DRAM, cycles, machine[_DRAM_WAIT], now)
     # They go there before more is stored.
     state.free[OF_STORES] = max(state.free[OF_STORES], until(state, OF_DRAM))
@@ -394,6 +397,6 @@ def _atomic(
     state.free[OF_ATOMICS] = max(state.free[OF_ATOMICS], there)
     away = spread_over(state, fresh, machine[_ATOM_DRAM]) if fresh else 0
     if away:
-        there = max(there, _drive_out(state, machine, away, now))
+        there = max(there, _drive_out(state, machine, away, machine[_ATOM_TAKEN], now))
     _goes(state, sectors, there)
     return int(there + machine[_ATOM_LATENCY])

@@ -43,12 +43,12 @@ _PAIR = 2
 
 
 class Pool(NamedTuple):
-    """Memory that blocks draw from."""
+    """Memory of which no rule tells what the next block touches."""
 
-    loads: frozenset[int]
-    """The instructions that read it."""
+    numbers: frozenset[int]
+    """The instructions that read it, or write it."""
     sectors: int
-    """That the grid is likely to read."""
+    """That the grid is likely to touch."""
     pairs: int
     lines: int
     """The same of pairs of sectors, which DRAM brings, and of lines."""
@@ -74,6 +74,8 @@ class Footprint:
     """Of what is read, what was there before: no warp wrote it without having read it."""
     drawn: tuple[Pool, ...] = ()
     """What loads draw of it, whose sectors follow no rule from block to block."""
+    changed: tuple[Pool, ...] = ()
+    """What stores and atomics write of it whose sectors follow none, drawn or each block's own."""
     spread: float = 1.0
     """Bytes of all lines that are touched, beside those of their sectors: 1 to 4."""
     fetched: float = 1.0
@@ -229,6 +231,7 @@ def footprint(
         both=both * SECTOR,
         first_read=first_read * SECTOR,
         drawn=tuple(one.pool for one in drawn_read if one.is_drawn),
+        changed=tuple(one.pool for one in drawn_written),
         spread=spread,
         fetched=fetched,
     )

@@ -32,8 +32,8 @@ NUMBERS = (
     "atom_asked", "atom_more", "atom_given",
     "backlog", "meets", "meets_others", "converges", "gives_way", "gives_way_held", "collects",
     "local_latency", "local_cycle", "local_last",
-    "second_part", "fresh_factor", "load_port", "copy_way", "atom_dram", "store_hot",
-    "l2_burst", "store_alone",
+    "second_part", "fresh_factor", "load_port", "copy_way", "dram_atom", "store_hot",
+    "l2_burst", "store_alone", "dram_stored_taken", "dram_atom_taken",
 )  # fmt: skip
 """Names of the machine's numbers, in order: cycles, bytes per cycle, shares."""
 CARVEOUTS = (0, 8, 16, 32, 64, 100, 132, 164, 196, 228)

@@ -14,6 +14,7 @@ from simulator.timing.draws import Draws, drawn
 from simulator.timing.local_memory import local_shares
 from simulator.timing.machine import l1_bytes
 from simulator.timing.residency import Residency, residency, shared_residency
+from simulator.timing.scattered import Scattered, scattered
 from simulator.timing.sharing import in_common, kept_twice, l2_rate, read_together, readers
 from simulator.timing.traces import SECTOR
 from simulator.timing.work import Work
@@ -57,6 +58,10 @@ class Held:
     """Sectors that DRAM brings for one that is read once."""
     changed: float
     """Of what atomics change, the share that the L2 has lost."""
+    scattered: Scattered
+    """What is stored all over memory that the L2 does not hold."""
+    changed_apart: Scattered
+    """What atomics change there."""
     hot_atomics: float
     """Cycles of the grid's atomics: see `hot_cycles`."""
     hot_stores: float
@@ -117,6 +122,8 @@ def held_of(work: Work, chip: Chip, machine: Mapping[str, float]) -> Held:
         l2_bytes=forgets, kept=kept, loaded=loaded, share=share, stored_share=stored_share,
         part=part, sharers=sharers, l2_rate=rate, together=together, written=stored,
         draws=draws, local=local, fetched=found.fetched, changed=changed,
+        scattered=scattered(work, chip, machine, atomics=False),
+        changed_apart=scattered(work, chip, machine, atomics=True),
         hot_atomics=hot_cycles(work, machine), hot_stores=hot_stores(work, machine),
     )  # fmt: skip
 
@@ -180,9 +187,6 @@ def numbers_of(work: Work, machine: Mapping[str, float], held: Held, sms: int) -
     numbers = dict(machine) | {
         "dram_share": from_dram,
         "dram_fetched": fetched,
-        "dram_stored": held.kept.stored * held.stored_share,
-        # What atomics change is stored, and read before, if the L2 has lost it.
-        "atom_dram": (held.kept.stored + held.changed) * held.stored_share,
         "crossed": (1 - draws.part) * held.kept.crossed * held.share + draws.part * draws.crossed,
         "l2_rate": held.l2_rate,
         "atom_hot": held.hot_atomics / blocks,
@@ -197,6 +201,15 @@ def numbers_of(work: Work, machine: Mapping[str, float], held: Held, sms: int) -
     numbers["dram_rate"] *= float(
         np.interp(held.written, (0, 1 / 3, 1 / 2, 1), (1, mixed, mixed, written))
     )
+    # What atomics change is stored, and read before, if the L2 has lost it.
+    for kind, moved, lies in (
+        ("stored", held.kept.stored, held.scattered),
+        ("atom", held.kept.stored + held.changed, held.changed_apart),
+    ):
+        streams = moved * held.stored_share * (1 - lies.part)
+        taken = streams + lies.part * lies.cycles * numbers["dram_rate"] / SECTOR
+        numbers[f"dram_{kind}"] = streams + lies.part
+        numbers[f"dram_{kind}_taken"] = taken / (streams + lies.part) if lies.part else 1.0
     numbers["dram_wait_written"] *= held.written
     slow = last = 1.0
     if is_one_wave:  # no SM does the work of another: the slowest one is the last

@@ -110,7 +110,7 @@ class Work:
         places = {tuple(np.floor_divide(each.block, self.cluster)) for each in self.traces}
         if len(places) < 2:
             return np.zeros(0, np.int64)
-        drawn = frozenset[int]().union(*(pool.loads for pool in self.footprint.drawn))
+        drawn = frozenset[int]().union(*(pool.numbers for pool in self.footprint.drawn))
         each = (trace.sectors_of(trace.touched.keys() - trace.copied - drawn)
                 for trace in self.traces)  # fmt: skip
         found = next(each)

@@ -57,7 +57,7 @@ def test_a_table_is_as_large_whatever_else_is_read(seed: int, sectors: int) -> N
     found = of_grid(drawn, [])
     every = sectors * (1 - (1 - 1 / sectors) ** (400 * COUNT)) + 64
     assert found.reads / SECTOR == pytest.approx(every, rel=0.3)
-    assert [each.loads for each in found.drawn] == [frozenset({0})]  # all read all of the other
+    assert [each.numbers for each in found.drawn] == [frozenset({0})]  # all read all of the other
 
 
 def test_instructions_that_read_the_same_memory_are_one() -> None:
@@ -65,7 +65,7 @@ def test_instructions_that_read_the_same_memory_are_one() -> None:
     drawn = {at: tuple(np.unique(random.integers(0, 8192, 100)) for _ in range(8)) for at in ASKED}
     found = of_grid(drawn, [])
     assert found.reads / SECTOR == pytest.approx(8192, rel=0.2)
-    assert [each.loads for each in found.drawn] == [frozenset(range(8))]
+    assert [each.numbers for each in found.drawn] == [frozenset(range(8))]
 
 
 def test_rows_at_random_are_drawn_though_no_two_blocks_that_ran_share_one() -> None:

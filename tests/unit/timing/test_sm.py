@@ -36,7 +36,9 @@ MACHINE = {
     "l2_own": 48.1,
     "hot_rate": 48.1,
     "local_last": 1.0,
-    "atom_dram": 0.0,
+    "dram_atom": 0.0,
+    "dram_stored_taken": 1.0,
+    "dram_atom_taken": 1.0,
     "store_hot": 0.0,
 }
 """What loops need that have run before: constants are there."""

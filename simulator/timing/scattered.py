@@ -1,0 +1,132 @@
+"""Stores and atomics that lie all over memory that the L2 does not hold: what DRAM takes for them.
+
+A sector that leaves the L2 before all of its bytes are stored is read first; one that an atomic
+changes is read where it is not in the L2. DRAM writes and reads such sectors one by one, and takes
+longer for each than for those of a stream (`data/scattered_stores.csv`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simulator.law.chips import Chip
+from simulator.timing.code import ATOMICS
+from simulator.timing.distinct import distinct
+from simulator.timing.rates import table
+from simulator.timing.traces import SECTOR, SECTORS, BlockTrace
+from simulator.timing.work import Work
+
+__all__ = ["Scattered", "scattered"]
+
+Numbers = NDArray[np.int64]
+_NEAR = 0.5
+"""Of the lines of a block: if more of them are those of the block before it, or lie beside them,
+what is changed lies where others change it at the same time."""
+_MORE = 1.1
+"""What takes no more than so many times the time of a stream is one."""
+_PIECES = (1, 2, 4, 16)
+"""Sectors side by side that were measured."""
+
+
+@dataclass(frozen=True)
+class Scattered:
+    """Of what blocks store, or change by atomics, what lies all over."""
+
+    part: float = 0.0
+    """Of the sectors that each block changes, each once."""
+    cycles: float = 0.0
+    """Of an SM that DRAM takes for one of them, all SMs at work."""
+
+
+def scattered(work: Work, chip: Chip, machine: Mapping[str, float], *, atomics: bool) -> Scattered:
+    """Return what a launch stores all over memory, or changes by atomics, that the L2 loses.
+
+    It is what no rule tells from block to block, where a block and the next one touch different
+    lines.
+    """
+    names = enumerate(each.name in ATOMICS for each in work.instructions)
+    numbers = {number for number, is_atomic in names if is_atomic == atomics} & {*work.stores}
+    sectors = sum(len(trace.sectors_of(numbers)) for trace in work.traces)
+    if not sectors or not chip.l2_bytes:
+        return Scattered()
+    stream = SECTOR / machine["dram_rate"]
+    part = cycles = 0.0
+    for pool in work.footprint.changed:
+        mine = pool.numbers & numbers
+        if not mine or not _lies_apart(work, mine):
+            continue
+        ends = [(some[0], some[-1]) for some in _each(work.traces, mine) if len(some)]
+        between = max(last for _, last in ends) - min(first for first, _ in ends) + 1
+        size = SECTOR * min(SECTORS * pool.lines, int(between)) / chip.l2_bytes
+        pairs = np.concatenate([_pairs(trace, mine, size, atomics) for trace in work.traces])
+        each = np.maximum(machine["dram_pair"] * pairs, stream)
+        if each.mean() > _MORE * stream:
+            part += len(each) / sectors
+            cycles += float(each.sum()) / sectors
+    return Scattered(part, cycles / part) if part else Scattered()
+
+
+def _each(traces: Iterable[BlockTrace], numbers: Iterable[int]) -> list[Numbers]:
+    """Return the sectors that each block touches by some instructions."""
+    return [trace.sectors_of(numbers) for trace in traces]
+
+
+def _lies_apart(work: Work, numbers: frozenset[int]) -> bool:
+    """Say whether a block touches other lines than the one before it, of those that ran."""
+    x, y, _ = work.grid
+    lines = {}
+    for trace in (*work.traces, *work.probes):
+        of_x, of_y, of_z = trace.block
+        place = of_x + x * (of_y + y * of_z)
+        lines[place] = distinct(trace.sectors_of(numbers) // SECTORS)
+    near = [
+        float(np.isin(lines[at + 1], lines[at][:, None] + np.arange(-1, 2)).mean())
+        for at in lines
+        if at + 1 in lines and len(lines[at + 1])
+    ]
+    return not near or float(np.mean(near)) < _NEAR
+
+
+def _pairs(
+    trace: BlockTrace, numbers: frozenset[int], size: float, atomics: bool
+) -> NDArray[np.float64]:
+    """Return for each sector that a block changes the pairs that DRAM could read at random.
+
+    `size`: of all lines that the grid changes, beside the L2's.
+    """
+    sectors = trace.sectors_of(numbers)
+    if not len(sectors):
+        return np.zeros(0)
+    begins = np.flatnonzero(np.diff(sectors, prepend=sectors[0] - 2) > 1)
+    lengths = np.diff(begins, append=len(sectors))
+    rows = table("scattered_stores")
+    sizes = [float(row["share"]) for row in rows]
+
+    def of(name: str) -> float:
+        return float(np.interp(size, sizes, [float(row[name]) for row in rows]))
+
+    kind = "added" if atomics else "stored"
+    whole = np.interp(lengths, _PIECES, [of(f"{kind}_{count}") for count in _PIECES])
+    found = np.repeat(whole, lengths)
+    if not atomics:  # what is not whole is read before it is written
+        found = np.where(_filled(trace, numbers, sectors) < SECTOR, of("stored_part"), found)
+    return found * (size >= sizes[0])
+
+
+def _filled(trace: BlockTrace, numbers: frozenset[int], sectors: Numbers) -> Numbers:
+    """Return the bytes of each sector that a block stores, those stored again counted again."""
+    chosen = [number for number in numbers if number not in trace.copied]
+    rows, bases, _ = trace.different(np.array(sorted(chosen), np.int64))
+    _, lines, place = trace.lines(rows, bases)
+    filled, mask = trace.rows.filled[place], trace.rows.mask[place]
+    found = np.zeros(len(sectors), np.int64)
+    for part in range(SECTORS):
+        is_mine = mask >> part & 1 != 0
+        np.add.at(found, np.searchsorted(sectors, lines[is_mine] * 4 + part), filled[is_mine])
+    copied = trace.sectors_of(numbers - {*chosen})
+    found[np.searchsorted(sectors, copied)] = SECTOR
+    return found
