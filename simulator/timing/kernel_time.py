@@ -20,8 +20,8 @@ __all__ = ["KernelTime", "spelled"]
 SPREAD = (0.90, 1.25)
 """Measured cycles are expected to lie between these multiples of the estimate.
 
-Thirty-six sets of launches were estimated before they were measured, each by the model of its
-time. So it was for 1,751 of 1,927, and for 112 of the last 115 (gpu_check/data/h100_timed_*,
+Thirty-seven sets of launches were estimated before they were measured, each by the model of its
+time. So it was for 1,799 of 1,980, and for 98 of the last 104 (gpu_check/data/h100_timed_*,
 docs/explanation/time-record.md; `python -m gpu_check.timing.errors range`).
 """
 
