@@ -13,7 +13,7 @@ from simulator.fixing.unreached import unreached
 from simulator.fixing.wording import Wording
 from simulator.results.tables import Columns, Result
 from simulator.results.text import Table
-from simulator.timing.gains import SLACK, gain_text, is_felt, is_slower
+from simulator.timing.gains import SLACK, gain_text, is_faster, is_felt, is_slower
 
 if TYPE_CHECKING:
     from simulator.fixing.arrays import SharedArray
@@ -349,7 +349,10 @@ def _gain(before: KernelTime, after: KernelTime) -> float:
 
 def _predicted(before: KernelTime, after: KernelTime) -> str:
     cycles = f"{before.cycles or 1:,} → {after.cycles or 1:,} cycles"
-    return f"Predicted on {before.chip}: {cycles}, {gain_text(_gain(before, after))}."
+    gain = _gain(before, after)
+    is_hidden = before.is_mostly_launch and not is_faster(gain)
+    why = " (the launch itself takes most of it: a larger grid may gain more)" if is_hidden else ""
+    return f"Predicted on {before.chip}: {cycles}, {gain_text(gain)}{why}."
 
 
 def _conflicts(count: int) -> str:

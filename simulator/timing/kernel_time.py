@@ -110,6 +110,11 @@ class KernelTime(Result):
         return max(low, self.bound_cycles), high
 
     @property
+    def is_mostly_launch(self) -> bool:
+        """Whether most of its cycles are what a launch costs whatever the kernel does."""
+        return (self.cycles or 0) > 2 * (self.active_cycles or 0)
+
+    @property
     def without_conflicts(self) -> KernelTime:
         """The same launch with every access of shared memory at its floor."""
         return self if self.without is None else self.without
@@ -201,9 +206,12 @@ class KernelTime(Result):
 
     def _limited(self) -> str:
         """Say what limits the launch: itself, a pipe that is busy, or what warps wait for."""
-        fixed = (self.cycles or 0) - (self.active_cycles or 0)
-        if fixed > (self.active_cycles or 0):
-            return f"Limited by the launch itself: {fixed:,} of the cycles, whatever it does."
+        if self.is_mostly_launch:
+            fixed = (self.cycles or 0) - (self.active_cycles or 0)
+            return (
+                f"Limited by the launch itself: {fixed:,} of the cycles, whatever it does."
+                " A larger grid may gain more by a change than this one."
+            )
         pipe, busy = next(iter(self.pipes.items()))
         told = f"{NAMES[pipe]}, busy {busy:.0%} of the time that blocks run"
         if busy >= _BUSY:

@@ -189,7 +189,8 @@ def test_a_change_that_gains_nothing_is_written_and_said_to(
     monkeypatch.setattr("simulator.fixing.fix._gain", lambda *_: 1.004)
     result = run(source, *LAUNCH, "--fix-diff")
     assert "+    __shared__ float tile[N][N + 1];" in result.stdout
-    assert re.search(r"equal outputs\. Predicted on H100: .* ×1\.00, not worth", result.stderr)
+    said = r"equal outputs\. Predicted on H100: .* ×1\.00, not worth changing \(the launch itself"
+    assert re.search(rf"{said} takes most of it: a larger grid may gain more\)\.", result.stderr)
 
 
 def test_a_diff_says_what_is_gained_by_it(source: Path) -> None:

@@ -45,6 +45,7 @@ def test_text_says_the_cycles_where_warps_wait_and_what_conflicts_cost() -> None
     assert first == "transpose_naive on H100: grid 4x4x1, block 32x8x1"
     assert re.search(r"\n0x0270 +LDS +transpose\.cu:16 +[\d.]+ +barrier \d+ %, ", text)
     assert re.search(r"\nLimited by the launch itself: [\d,]+ of the cycles", text)
+    assert "A larger grid may gain more by a change than this one." in text
     assert max(map(len, text[text.index("\naddress") :].split("\n\n")[0].splitlines())) <= 100
     assert re.search(r"\n\d+ more rows?, each below 1 % of warp cycles: --format csv or json", text)
     assert re.search(
