@@ -7,7 +7,7 @@ longer for each than for those of a stream (`data/scattered_stores.csv`).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -57,22 +57,18 @@ def scattered(work: Work, chip: Chip, machine: Mapping[str, float], *, atomics: 
     part = cycles = 0.0
     for pool in work.footprint.changed:
         mine = pool.numbers & numbers
-        if not mine or not _lies_apart(work, mine):
+        each = [trace.sectors_of(mine) for trace in work.traces]
+        ends = [(some[0], some[-1]) for some in each if len(some)]
+        if not ends or not _lies_apart(work, mine):  # none, where probes alone have some
             continue
-        ends = [(some[0], some[-1]) for some in _each(work.traces, mine) if len(some)]
         between = max(last for _, last in ends) - min(first for first, _ in ends) + 1
         size = SECTOR * min(SECTORS * pool.lines, int(between)) / chip.l2_bytes
         pairs = np.concatenate([_pairs(trace, mine, size, atomics) for trace in work.traces])
-        each = np.maximum(machine["dram_pair"] * pairs, stream)
-        if each.mean() > _MORE * stream:
-            part += len(each) / sectors
-            cycles += float(each.sum()) / sectors
+        taken = np.maximum(machine["dram_pair"] * pairs, stream)
+        if taken.mean() > _MORE * stream:
+            part += len(taken) / sectors
+            cycles += float(taken.sum()) / sectors
     return Scattered(part, cycles / part) if part else Scattered()
-
-
-def _each(traces: Iterable[BlockTrace], numbers: Iterable[int]) -> list[Numbers]:
-    """Return the sectors that each block touches by some instructions."""
-    return [trace.sectors_of(numbers) for trace in traces]
 
 
 def _lies_apart(work: Work, numbers: frozenset[int]) -> bool:

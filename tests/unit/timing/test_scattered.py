@@ -108,3 +108,16 @@ def test_the_table_rises_with_the_size_and_falls_with_the_piece() -> None:
     for row in at[2:]:
         assert row["stored_part"] > row["stored_1"] > row["stored_2"] > row["stored_4"]
         assert row["added_1"] > row["added_2"] > row["added_4"] > row["added_16"]
+
+
+def test_what_the_last_block_alone_stores_is_none() -> None:
+    """It is a probe, and no other block that ran stores there: none had a least sector."""
+    source = """
+        extern "C" __global__ void last(unsigned* data, unsigned* other, unsigned n) {
+            if (blockIdx.x == gridDim.x - 1) data[threadIdx.x * 2654435761u & (1 << 24) - 1] = n;
+            else if (n == blockIdx.x) other[n] = threadIdx.x;
+        }"""
+    arrays = np.zeros(1 << 24, np.uint32), np.zeros(4096, np.uint32)
+    report = report_of(source, "last", 4096, *arrays, np.uint32(66))
+    assert found(report) == Scattered()
+    assert report.time("H200").cycles
