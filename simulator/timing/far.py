@@ -303,7 +303,7 @@ def store_local(
     share, more = machine[_LOCAL_STORED], machine[_LOCAL_LAST] - 1
     for line in range(lines):
         each = sectors // lines + (line < sectors % lines)
-        busy = max(state.free[OF_STORES], now - state.spread[OF_STORES])
+        busy = max(state.free[OF_STORES], now - state.ahead[OF_STORES])
         to_l2(state, machine, each, each, share, is_whole, now)
         if not is_whole:
             _goes_in_part(state, machine, each, now)

@@ -338,7 +338,7 @@ STATE = np.dtype(
         # leaves the SM if none of it waits for what comes back): until when it is busy with what
         # the SM asked for, all SMs asking, and the SM alone; by how much SMs are apart, and how far
         # this one may be ahead of its share; and how much it has done, in cycles.
-        *((name, np.float64, (PLACES,)) for name in ("free", "quick", "spread", "took")),
+        *((name, np.float64, (PLACES,)) for name in ("free", "quick", "spread", "ahead", "took")),
         # What each was asked for lately, in cycles, and when.
         ("load", np.float64, (PLACES,)), ("load_at", np.float64, (PLACES,)),
         # Machine code: by cache (of each sub-partition, of the SM), how many lines were fetched,

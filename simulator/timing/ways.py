@@ -73,14 +73,14 @@ def serve(
     not (gpu_check/data/h100_rounds.csv). A burst ends where all was served, and nothing is asked
     for in the time that the L2 takes to answer. If SMs begin evenly, one after the other, the first
     has 1 - log(alone) times its share when the last one begins. So their distances grow by as much.
-
-    Within a burst, too, an SM that leaves some of its share to others is served faster then: by as
-    much as SMs are apart it may be ahead of its share (h200_copies_beside.csv).
     """
     if begin > state.quick[place] + machine[_L2]:
         late = max(state.free[place] - state.quick[place], 0.0)
         state.spread[place] += min(-state.spread[place] * math.log(alone), late)
-    state.free[place] = max(begin - state.spread[place], state.free[place]) + cycles
+        state.ahead[place] = state.spread[place]
+    ahead = state.ahead[place]
+    state.free[place] = max(begin - ahead, state.free[place]) + cycles
+    state.ahead[place] = max(min(ahead, begin - state.free[place]), 0.0)
     state.quick[place] = max(begin, state.quick[place]) + alone * cycles
     state.took[place] += cycles
     return float(until(state, place))

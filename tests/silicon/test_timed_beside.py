@@ -21,9 +21,8 @@ BESIDE = {
     (row["brings"], int(row["ways"]), int(row["blocks"])): float(row["cycles"])
     for row in packaged_table("h200_copies_beside")
 }
-IN_STEP = {  # blocks of an H200 wait for each other, and those of the estimate take turns
-    ("copies", 4, 2), ("copies", 8, 2), ("loads", 1, 2), ("loads", 1, 4), ("loads", 4, 2),
-}  # fmt: skip
+IN_STEP = {("copies", 4, 2), ("copies", 8, 2), ("loads", 4, 2)}
+"""Blocks of an H200 wait for each other, and those of the estimate take turns."""
 QUICK = {("none", 4, 2), ("copies", 1, 2), ("ahead", 1, 1), ("copies", 4, 2)}
 
 
@@ -32,7 +31,7 @@ QUICK = {("none", 4, 2), ("copies", 1, 2), ("ahead", 1, 1), ("copies", 4, 2)}
              for each in CASES],
 )  # fmt: skip
 def test_blocks_that_copy_beside_conflicts_take_what_they_took(case: tuple[str, int, int]) -> None:
-    """An SM that asks for less than its share is served as one alone, whichever block asks."""
+    """Reads alone are known best; of two blocks that copy, two things are not known."""
     brings, ways, blocks = case
 
     def of(turns: int) -> float:
@@ -45,7 +44,7 @@ def test_blocks_that_copy_beside_conflicts_take_what_they_took(case: tuple[str, 
         assert found is not None
         return float(found)
 
-    low, high = (0.78, 0.9) if case in IN_STEP else (0.87, 1.11)
+    low, high = (0.78, 0.85) if case in IN_STEP else (0.87, 1.15)
     if brings == "none":
         low, high = 0.955, 1.015
     assert low < (of(30) - of(10)) / 20 / BESIDE[case] < high
