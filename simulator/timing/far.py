@@ -34,15 +34,7 @@ from simulator.timing.ways import (
     until,
 )
 
-__all__ = [
-    "AHEAD",
-    "FILLED",
-    "access",
-    "from_l2",
-    "load_local",
-    "store_local",
-    "to_l2",
-]
+__all__ = ["AHEAD", "FILLED", "access", "from_l2", "load_local", "store_local", "to_l2"]
 
 _L1, _L2 = NUMBERS.index("l1_latency"), NUMBERS.index("l2_latency")
 _DRAM, _STORE_RATE = NUMBERS.index("dram_latency"), NUMBERS.index("store_rate")

@@ -24,7 +24,7 @@ __all__ = ["Scattered", "scattered"]
 
 Numbers = NDArray[np.int64]
 _NEAR = 0.5
-"""Of the lines of a block: if more of them are those of the block before it, or lie beside them,
+"""Of the lines of a block: if more of them are those of a block beside it, or lie beside them,
 what is changed lies where others change it at the same time."""
 _MORE = 1.1
 """What takes no more than so many times the time of a stream is one."""
@@ -45,11 +45,12 @@ class Scattered:
 def scattered(work: Work, chip: Chip, machine: Mapping[str, float], *, atomics: bool) -> Scattered:
     """Return what a launch stores all over memory, or changes by atomics, that the L2 loses.
 
-    It is what no rule tells from block to block, where a block and the next one touch different
-    lines.
+    It is what no rule tells from block to block, where a block and those beside it touch different
+    lines. Copies by TMA that store, or add, are left out: they were not measured.
     """
     names = enumerate(each.name in ATOMICS for each in work.instructions)
     numbers = {number for number, is_atomic in names if is_atomic == atomics} & {*work.stores}
+    numbers -= {number for trace in work.traces for number in trace.copied}
     sectors = sum(len(trace.sectors_of(numbers)) for trace in work.traces)
     if not sectors or not chip.l2_bytes:
         return Scattered()
@@ -59,7 +60,7 @@ def scattered(work: Work, chip: Chip, machine: Mapping[str, float], *, atomics: 
         mine = pool.numbers & numbers
         each = [trace.sectors_of(mine) for trace in work.traces]
         ends = [(some[0], some[-1]) for some in each if len(some)]
-        if not ends or not _lies_apart(work, mine):  # none, where probes alone have some
+        if not ends or not _lies_apart(work, mine, chip):  # none, where probes alone have some
             continue
         between = max(last for _, last in ends) - min(first for first, _ in ends) + 1
         size = SECTOR * min(SECTORS * pool.lines, int(between)) / chip.l2_bytes
@@ -71,20 +72,26 @@ def scattered(work: Work, chip: Chip, machine: Mapping[str, float], *, atomics: 
     return Scattered(part, cycles / part) if part else Scattered()
 
 
-def _lies_apart(work: Work, numbers: frozenset[int]) -> bool:
-    """Say whether a block touches other lines than the one before it, of those that ran."""
+def _lies_apart(work: Work, numbers: frozenset[int], chip: Chip) -> bool:
+    """Say whether a block touches other lines than those beside it that run at the same time.
+
+    Of those that ran: the first block and the next on each axis, and some more by chance.
+    """
     x, y, _ = work.grid
     lines = {}
     for trace in (*work.traces, *work.probes):
         of_x, of_y, of_z = trace.block
-        place = of_x + x * (of_y + y * of_z)
-        lines[place] = distinct(trace.sectors_of(numbers) // SECTORS)
-    near = [
-        float(np.isin(lines[at + 1], lines[at][:, None] + np.arange(-1, 2)).mean())
-        for at in lines
-        if at + 1 in lines and len(lines[at + 1])
-    ]
-    return not near or float(np.mean(near)) < _NEAR
+        lines[of_x + x * (of_y + y * of_z)] = distinct(trace.sectors_of(numbers) // SECTORS)
+    at_once = work.resident * (chip.multiprocessors or 1)
+    for step in {step for step in (1, x, x * y) if step < at_once}:
+        near = [
+            float(np.isin(lines[at + step], lines[at][:, None] + np.arange(-1, 2)).mean())
+            for at in lines
+            if at + step in lines and len(lines[at + step])
+        ]
+        if near and float(np.mean(near)) >= _NEAR:
+            return False
+    return True
 
 
 def _pairs(
@@ -115,14 +122,11 @@ def _pairs(
 
 def _filled(trace: BlockTrace, numbers: frozenset[int], sectors: Numbers) -> Numbers:
     """Return the bytes of each sector that a block stores, those stored again counted again."""
-    chosen = [number for number in numbers if number not in trace.copied]
-    rows, bases, _ = trace.different(np.array(sorted(chosen), np.int64))
-    _, lines, place = trace.lines(rows, bases)
-    filled, mask = trace.rows.filled[place], trace.rows.mask[place]
+    rows, bases, times = trace.different(np.array(sorted(numbers), np.int64))
+    of, lines, place = trace.lines(rows, bases)
+    filled, mask = trace.rows.filled[place] * times[of], trace.rows.mask[place]
     found = np.zeros(len(sectors), np.int64)
     for part in range(SECTORS):
         is_mine = mask >> part & 1 != 0
         np.add.at(found, np.searchsorted(sectors, lines[is_mine] * 4 + part), filled[is_mine])
-    copied = trace.sectors_of(numbers - {*chosen})
-    found[np.searchsorted(sectors, copied)] = SECTOR
     return found

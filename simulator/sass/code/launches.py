@@ -109,7 +109,7 @@ class Launches:
     types: Types
     """What is known of its structures."""
     asks_arguments: bool
-    """Whether its main goes on by the arguments of the program: they are read as none."""
+    """Whether its main goes on by the arguments of the program, read as none, or values given."""
 
     def instances(self) -> tuple[str, ...]:
         """Return the templates' instances that are launched."""
@@ -151,9 +151,7 @@ def find_launches(
         reader.kernels,
         tuple(dict.fromkeys(_chosen(reader.found, reader.possible))),
         reader.types,
-        "argc" not in reader.assumed
-        and "main" in reader.functions
-        and asks_arguments(reader.functions["main"][0]),
+        not reader.assumed and asks_arguments(reader.functions.get("main", (None,))[0]),
     )
 
 

@@ -24,6 +24,7 @@ LAUNCH = {"cudaLaunchKernel", "cudaLaunchCooperativeKernel", "cudaLaunchKernelEx
 
 LAUNCHES = re.compile(r"<<<|\bcudaLaunch")
 """What a text that launches has."""
+_ENDS = re.compile(r"(std::)?(exit|abort|quick_exit|_Exit) ?\(")
 _WORD = re.compile(r"[A-Za-z_]\w*")
 _FILLS = re.compile(r"\bcudaMalloc\w*\s*\([^;]*\[")
 _MOST_LAUNCHING = 32
@@ -99,13 +100,23 @@ def refuses_arguments(node: Node) -> bool:
     condition, then = (node.child_by_field_name(n) for n in ("condition", "consequence"))
     if condition is None or then is None or "argc" not in _WORD.findall(text_of(condition)):
         return False
-    return any(each.type == "return_statement" for each in walk(then))
+    return _leaves(then)
 
 
-def asks_arguments(main: Node) -> bool:
+def _leaves(node: Node) -> bool:
+    """Whether a statement ends the program, at its end if it is a block."""
+    if node.type == "compound_statement":
+        within = [each for each in node.named_children if each.type != "comment"]
+        return bool(within) and _leaves(within[-1])
+    is_call = node.type == "expression_statement" and _ENDS.match(text_of(node)) is not None
+    return node.type == "return_statement" or is_call
+
+
+def asks_arguments(main: Node | None) -> bool:
     """Whether main goes on by its arguments: n = argc > 1 ? atoi(argv[1]) : 512."""
-    return any(
-        "argc" in _WORD.findall(text_of(condition)) and not refuses_arguments(each)
+    return main is not None and any(
+        not {"argc", "argv"}.isdisjoint(_WORD.findall(text_of(condition)))
+        and not refuses_arguments(each)
         for each in walk(main)
         if (condition := each.child_by_field_name("condition")) is not None
     )

@@ -52,6 +52,11 @@ def test_shapes_are_evaluated(body: str, grid: str, block: str, shared: str) -> 
         ("int n = argc > 1 ? atoi(argv[1]) : 9; k<<<n, 32>>>(a, n);", {}, True),
         ("int n = argc > 1 ? atoi(argv[1]) : 9; k<<<n, 32>>>(a, n);", {"argc": 2}, False),
         ("if (argc > 2) return 1; k<<<9, 32>>>(a, 9);", {}, False),
+        ("if (argc > 2) { puts(argv[0]); exit(1); } k<<<9, 32>>>(a, 9);", {}, False),
+        ("int n = 9; if (argc > 1) { if (atoi(argv[1]) < 1) return 1; n = atoi(argv[1]); }"
+         " k<<<n, 32>>>(a, n);", {}, True),
+        ("int n = argv[1] ? atoi(argv[1]) : 9; k<<<n, 32>>>(a, n);", {}, True),
+        ("int n = argc > 1 ? atoi(argv[1]) : 9; k<<<n, 32>>>(a, n);", {"n": 4}, False),
         ("initialize(argc, argv); int n = 9; k<<<n, 32>>>(a, n);", {}, False),
     ],
 )  # fmt: skip
