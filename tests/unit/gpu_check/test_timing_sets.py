@@ -126,8 +126,8 @@ def table(name: str) -> Path:
         ("thirtyfourth_a_estimates", "thirtyfourth_a", 38, 44),
         ("thirtyfourth_b_estimates", "thirtyfourth_b", 38, 49),
         ("thirtyfifth_estimates", "thirtyfifth", 62, 64),
-        ("thirtysixth_estimates", "thirtysixth", 48, 51),
-        ("thirtyseventh_estimates", "thirtyseventh", 52, 53),
+        ("thirtysixth_estimates", "thirtysixth", 50, 51),
+        ("thirtyseventh_estimates", "thirtyseventh", 48, 53),
     ],
 )
 def test_so_many_launches_lie_within_the_range(model: str, chip: str, many: int, all_: int) -> None:
@@ -239,7 +239,7 @@ def test_the_page_shows_a_set_held_out(
         ("newest", "thirteenth", "off by 5.1% on average, by 16.1% at most"),
         ("newest", "fourteenth", "off by 3.1% on average, by 9.9% at most"),
         ("newest", "fifteenth", "off by 4.1% on average, by 21.0% at most"),
-        ("newest", "sixteenth", "off by 3.0% on average, by 9.2% at most"),
+        ("newest", "sixteenth", "off by 3.3% on average, by 11.0% at most"),
         ("newest", "seventeenth_a", "off by 4.2% on average, by 18.3% at most"),
         ("newest", "seventeenth_b", "off by 7.0% on average, by 31.9% at most"),
         ("newest", "seventeenth_c", "off by 3.7% on average, by 19.4% at most"),
@@ -262,7 +262,8 @@ def test_the_page_shows_a_set_held_out(
         ("newest", "thirtyfourth_a", "off by 7.2% on average, by 36.5% at most"),
         ("newest", "thirtyfourth_b", "off by 7.4% on average, by 25.4% at most"),
         ("newest", "thirtyfifth", "off by 3.9% on average, by 20.1% at most"),
-        ("newest", "thirtysixth", "off by 3.6% on average, by 12.9% at most"),
+        ("newest", "thirtysixth", "off by 3.5% on average, by 13.0% at most"),
+        ("newest", "thirtyseventh", "off by 4.8% on average, by 14.5% at most"),
     ],
 )
 def test_later_estimates_err_as_the_page_says(when: str, chip: str, said: str) -> None:
