@@ -1,9 +1,11 @@
 """How long launches take that do next to nothing: second launches, under the profiler.
 
-A block of 128 threads does what `does` says, and ends: `nothing`, `a store`, `a load` and a store,
-`a chain` of eight loads and a store, `sums` of a thousand products in a row and a store, or a few
-`stores` or `copies` (cp.async) of its own. `cycles` is the median of three processes; `active` is
-that of the mean SM. `python -m gpu_check.timing.short_launches` is the process that ncu watches.
+A block of 128 threads does what `does` says, and ends. That is `nothing`, `a store`, or a few
+`stores` of its own. Before a store, others do `a load`, `a chain` of eight loads, `sums` of a
+thousand products in a row, or `copies` by cp.async of their own.
+
+`cycles` is the median of three processes; `active` is that of the mean SM. `python -m
+gpu_check.timing.short_launches` is the process that ncu watches.
 """
 
 from __future__ import annotations

@@ -6,6 +6,7 @@ from typing import Any
 
 from simulator.jit import jit
 from simulator.timing.far import AHEAD, from_l2, to_l2
+from simulator.timing.kept import spread_over
 from simulator.timing.machine import NUMBERS
 from simulator.timing.scoreboards import settle
 from simulator.timing.state import NEVER
@@ -102,9 +103,8 @@ def copy_tile(
     is_store = code[number].number > 0
     if sectors:
         if is_store:
-            there = to_l2(
-                state, machine, sectors, sectors, machine[_DRAM_STORED], True, int(begin), False
-            )
+            away = spread_over(state, sectors, machine[_DRAM_STORED])
+            there = to_l2(state, machine, sectors, away, True, int(begin), False)
         else:
             rate, lines = machine[_COPY_RATE], max(rows, -(-sectors // SECTORS))
             asks = lines * machine[_COPY_REQUEST]

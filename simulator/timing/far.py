@@ -253,8 +253,8 @@ def _store(state: Any, machine: Any, line: int, mask: int, filled: int, now: int
     sectors, met = count_sectors(new), 0.0
     if not is_whole and machine[_STORE_HOT] > 0:
         met = ask(state, machine, OF_PARTS, sectors * machine[_STORE_HOT], 0.0, now)
-    share, taken = machine[_DRAM_STORED], machine[_STORED_TAKEN]
-    to_l2(state, machine, sectors, once, share, is_whole, now, True, met, taken)
+    away = spread_over(state, once, machine[_DRAM_STORED]) if once else 0
+    to_l2(state, machine, sectors, away, is_whole, now, True, met, machine[_STORED_TAKEN])
 
 
 @jit()
@@ -296,7 +296,7 @@ def store_local(
     for line in range(lines):
         each = sectors // lines + (line < sectors % lines)
         busy = max(state.free[OF_STORES], now - state.ahead[OF_STORES])
-        to_l2(state, machine, each, each, share, is_whole, now)
+        to_l2(state, machine, each, spread_over(state, each, share), is_whole, now)
         if not is_whole:
             _goes_in_part(state, machine, each, now)
         late = more * max(state.free[OF_STORES] - busy, 0.0)
@@ -325,12 +325,12 @@ def _goes(state: Any, sectors: int, there: float) -> None:
 
 @jit()
 def to_l2(
-    state: Any, machine: Any, sectors: int, fresh: int, share: float, is_whole: bool, now: int,
+    state: Any, machine: Any, sectors: int, away: int, is_whole: bool, now: int,
     of_warp: bool = True, met: float = 0.0, taken: float = 1.0,
 ) -> int:  # fmt: skip
     """Store sectors to the L2; when they are there.
 
-    `fresh`: those that DRAM takes a share of; `is_whole`: whether all bytes of them are stored;
+    `away`: as many as DRAM takes for them; `is_whole`: whether all bytes of them are stored;
     `of_warp`: else TMA stores them, ahead; `met`: when the L2 has done those that they meet;
     `taken`: DRAM's time for one, beside that for one of a stream.
     """
@@ -339,7 +339,6 @@ def to_l2(
     cycles = _store_cycles(machine, sectors, is_whole)
     part = min(1.0, machine[_STORE_RATE] / machine[_STORE_ALONE])
     there = ask(state, machine, OF_STORES, cycles, 0.0, now, -1, part) + machine[_L2]
-    away = spread_over(state, fresh, share) if fresh else 0
     if of_warp:
         held = max(cycles, 32 * away * taken / machine[_DRAM_RATE])
         _goes(state, sectors, max(depart(state, machine, held, now, part), met))

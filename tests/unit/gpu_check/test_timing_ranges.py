@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from gpu_check.timing.__main__ import main
-from gpu_check.timing.errors import SETS, beside, compare, ranges, recorded, set_rows, summary
+from gpu_check.timing.errors import DATA, SETS, beside, compare, ranges, recorded, set_rows, summary
 
 
 def test_the_share_in_the_range_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
@@ -30,6 +30,18 @@ def test_tables_are_found_by_their_names_and_joined_by_their_set(
         SystemExit, match=r"nosuch\.csv is not a table \(accepted: a file, or a name of"
     ):
         compare("nosuch.csv", "h100_timed_kernels.csv")
+
+
+def test_every_table_of_timed_launches_is_a_set() -> None:
+    tables = {path.stem.removesuffix("_estimates") for path in DATA.glob("*_timed*_estimates.csv")}
+    others = {"h100_timed_gemms", "h100_timed_later", "h100_timed_newest", "h200_timed_newest",
+              "h200_timed_again"}  # fmt: skip
+    named = {stem.removesuffix("_kernels") for stem in SETS.values()}
+    assert named == tables - others
+    for name, stem in SETS.items():
+        measured = recorded(DATA / f"{stem}.csv")
+        assert [row["case"] for row in set_rows(name)] == list(measured), name
+        assert [row["case"] for row in set_rows(name, "newest")] == list(measured), name
 
 
 @pytest.mark.parametrize(

@@ -285,18 +285,6 @@ def cells(line: str) -> list[str]:
     return [cell.strip() for cell in line.strip("|").split("|")]
 
 
-def test_every_table_of_timed_launches_is_a_set() -> None:
-    tables = {path.stem.removesuffix("_estimates") for path in DATA.glob("*_timed*_estimates.csv")}
-    others = {"h100_timed_gemms", "h100_timed_later", "h100_timed_newest", "h200_timed_newest",
-              "h200_timed_again"}  # fmt: skip
-    named = {stem.removesuffix("_kernels") for stem in SETS.values()}
-    assert named == tables - others
-    for name, stem in SETS.items():
-        measured = recorded(DATA / f"{stem}.csv")
-        assert [row["case"] for row in set_rows(name)] == list(measured), name
-        assert [row["case"] for row in set_rows(name, "newest")] == list(measured), name
-
-
 def test_a_row_of_a_set_counts_gains_signs_and_reasons() -> None:
     row = {"stall": "wait", "measured_stalls": ["barrier", "wait"], "bound": 90, "speedup": 1.0}
     made = [
