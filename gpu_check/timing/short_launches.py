@@ -1,8 +1,8 @@
 """How long launches take that do next to nothing: second launches, under the profiler.
 
-A block of 128 threads does what `does` says, and ends. That is `nothing`, `a store`, or a few
-`stores` of its own. Before a store, others do `a load`, `a chain` of eight loads, `sums` of a
-thousand products in a row, or `copies` by cp.async of their own.
+A block of 128 threads does what `does` says, and ends: `KERNELS` has the source. All but the first
+store in the end. A chain is of eight loads. Sums are a thousand products in a row. Copies go by
+cp.async to shared memory.
 
 `cycles` is the median of three processes; `active` is that of the mean SM. `python -m
 gpu_check.timing.short_launches` is the process that ncu watches.
