@@ -95,6 +95,8 @@ class HostReader(Declarer):
         """What the function that is read returns on ways that it may take."""
         self.cause = ""
         """What decides whether it takes them."""
+        self.program_arguments = {"argc", "argv"}
+        """What host code calls how many arguments the program has, and them; also main's names."""
 
     def read(self) -> None:
         """Read globals, then main, then what main does not reach."""
@@ -248,6 +250,8 @@ class HostReader(Declarer):
             called = plain_type(text_of(kind) + "*" * stars)
             own = [n for n in walk(inner or each) if n.type == "identifier"]
             name_ = text_of(own[-1] if own else names[-1])
+            if name == "main":
+                self.program_arguments.add(name_)
             if given is not None and each.type == "variadic_parameter_declaration":
                 rest = [v.value if isinstance(v, Cell) else v for v in given[index:]]
                 self.scopes[-1][name_] = Cell(Pack(tuple(rest), tuple(kinds[index:])))
@@ -264,7 +268,7 @@ class HostReader(Declarer):
                 self.declare(name_, self._as_number(value, called), called)
             elif (usual := each.child_by_field_name("default_value")) is not None:
                 self.declare(name_, self._as_number(self.value(usual), called), called)
-            elif name == "main" and name_ == "argc":
+            elif name == "main" and index == 0:
                 self.declare(name_, 1, "int")
             else:
                 self.declare(name_, Unknown(name_), called)
@@ -326,7 +330,7 @@ class HostReader(Declarer):
         then, other = (node.child_by_field_name(n) for n in ("consequence", "alternative"))
         if other is not None and other.type == "else_clause":
             other = other.named_children[0] if other.named_children else None
-        if condition and refuses_arguments(node):
+        if condition and refuses_arguments(node, self.program_arguments):
             condition = False  # the program is called as it asks for
         if not isinstance(condition, Unknown):
             self._read_too(other if condition else then)

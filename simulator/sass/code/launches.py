@@ -151,7 +151,8 @@ def find_launches(
         reader.kernels,
         tuple(dict.fromkeys(_chosen(reader.found, reader.possible))),
         reader.types,
-        not reader.assumed and asks_arguments(reader.functions.get("main", (None,))[0]),
+        not reader.assumed
+        and asks_arguments(reader.functions.get("main", (None,))[0], reader.program_arguments),
     )
 
 

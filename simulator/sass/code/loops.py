@@ -95,10 +95,10 @@ def from_case(cases: Sequence[Node], first: int) -> list[Node]:
     return found
 
 
-def refuses_arguments(node: Node) -> bool:
-    """Whether an `if` ends main because of its arguments: if (argc != 2) return 1;."""
+def refuses_arguments(node: Node, names: set[str]) -> bool:
+    """Whether an `if` ends main because of its arguments' `names`: if (argc != 2) return 1;."""
     condition, then = (node.child_by_field_name(n) for n in ("condition", "consequence"))
-    if condition is None or then is None or "argc" not in _WORD.findall(text_of(condition)):
+    if condition is None or then is None or names.isdisjoint(_WORD.findall(text_of(condition))):
         return False
     return _leaves(then)
 
@@ -112,11 +112,11 @@ def _leaves(node: Node) -> bool:
     return node.type == "return_statement" or is_call
 
 
-def asks_arguments(main: Node | None) -> bool:
-    """Whether main goes on by its arguments: n = argc > 1 ? atoi(argv[1]) : 512."""
+def asks_arguments(main: Node | None, names: set[str]) -> bool:
+    """Whether main goes on by its arguments' `names`: n = argc > 1 ? atoi(argv[1]) : 512."""
     return main is not None and any(
-        not {"argc", "argv"}.isdisjoint(_WORD.findall(text_of(condition)))
-        and not refuses_arguments(each)
+        not names.isdisjoint(_WORD.findall(text_of(condition)))
+        and not refuses_arguments(each, names)
         for each in walk(main)
         if (condition := each.child_by_field_name("condition")) is not None
     )

@@ -30,3 +30,18 @@ def test_it_is_said_that_main_asks_for_arguments(
 ) -> None:
     source = f"{KERNEL}int main(int argc, char **argv) {{ {body} }}"
     assert find_launches(source, assumed=assumed).asks_arguments is asks
+
+
+def test_main_may_call_its_arguments_as_it_likes() -> None:
+    """They were asked for, as values that nothing tells."""
+    body = "if (ac > 2) return 1; int n = ac > 1 ? atoi(av[1]) : 9; k<<<n, 32>>>(a, n);"
+    found = find_launches(f"{KERNEL}int main(int ac, char **av) {{ float *a; {body} }}")
+    assert [(each.grid, each.unknown) for each in found.launches] == [("9", ("elements of a",))]
+    assert found.asks_arguments
+    assert not find_launches(f"{KERNEL}int main() {{ k<<<9, 32>>>(nullptr, 9); }}").asks_arguments
+
+
+def test_a_function_that_takes_the_programs_arguments_refuses_them_too() -> None:
+    body = "if (argc != 2) return 1; k<<<9, 32>>>(nullptr, 9); return 0;"
+    (launch,) = find_launches(f"{KERNEL}int run(int argc, char **argv) {{ {body} }}").launches
+    assert (launch.grid, launch.unknown) == ("9", ())
