@@ -10,14 +10,11 @@ In each turn a block of four warps brings its tile of 8 KiB to shared memory: as
 from __future__ import annotations
 
 from itertools import product
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
 
-from gpu_check.device import open_gpu
-from gpu_check.hopper.runner import compiled
+from gpu_check.timing.bulk import loaded
 
 __all__ = ["CASES", "ROOMS", "copies_beside_source", "measure_copies_beside"]
 
@@ -91,7 +88,7 @@ CASES = [*product(_KINDS, (1, 4, 8), (1, 2, 4))]
 """What brings tiles, ways, blocks of an SM."""
 ROOMS = {1: 120_000, 2: 100_000, 4: 52_000}
 """Bytes of shared memory of a block, by how many an SM shall hold."""
-_FEW, _MANY, _SMS = 20, 120, 132
+_FEW, _MANY = 20, 120
 """Turns; what is between them is what counts."""
 
 
@@ -102,19 +99,17 @@ def copies_beside_source(brings: str, ways: int, name: str = "beside") -> str:
 
 
 def measure_copies_beside(device: int = 0) -> list[dict[str, Any]]:
-    """Return a row per element of CASES."""
-    open_gpu(device)
-    import cupy
+    """Return a row per element of CASES.
 
+    Raises NoGpuError, DeviceError, CompileError and ToolError as `loaded` does.
+    """
     names = {case: f"{case[0]}_{case[1]}" for case in dict.fromkeys(each[:2] for each in CASES)}
     source = "".join(copies_beside_source(*case, name) for case, name in names.items())
     rows = []
-    with cupy.cuda.Device(device), TemporaryDirectory() as folder:
-        path = Path(folder, "beside.cubin")
-        path.write_bytes(compiled(source, Path(folder)))
-        module = cupy.RawModule(path=str(path))
-        data = cupy.zeros(_SMS * max(ROOMS) * 8192, dtype=np.uint8)
-        when = cupy.zeros((_SMS * max(ROOMS), 3), dtype=np.int64)
+    with loaded(source, device) as (module, sms, data, _):
+        import cupy
+
+        when = cupy.zeros((sms * max(ROOMS), 3), dtype=np.int64)
         sink = cupy.zeros(1, dtype=np.uint32)
         for brings, ways, blocks in CASES:
             kernel = module.get_function(names[brings, ways])
@@ -124,10 +119,10 @@ def measure_copies_beside(device: int = 0) -> list[dict[str, Any]]:
                 spans = []
                 for _ in range(5):
                     kernel(
-                        (_SMS * blocks,), (128,), (data, when, sink, np.int32(turns)),
+                        (sms * blocks,), (128,), (data, when, sink, np.int32(turns)),
                         shared_mem=ROOMS[blocks],
                     )  # fmt: skip
-                    begin, end, sm = when.get()[: _SMS * blocks].T
+                    begin, end, sm = when.get()[: sms * blocks].T
                     each = [end[sm == one].max() - begin[sm == one].min() for one in np.unique(sm)]
                     spans.append(float(np.median(each)))
                 least[turns] = min(spans)

@@ -242,8 +242,8 @@ def run_launches(
         )  # fmt: skip
     if launches.asks_arguments:
         click.echo(
-            "bankwise: main asks for its arguments and is read as without any (for other values of"
-            " what a launch needs: --let NAME=NUMBER)", err=True,
+            "bankwise: main asks for its arguments, and is read as if it got none (for other"
+            " values of what a launch needs: --let NAME=NUMBER)", err=True,
         )  # fmt: skip
     for problem in problems:
         click.echo(f"bankwise: {problem}", err=True)

@@ -14,7 +14,7 @@ import numpy as np
 from simulator.law.chips import Chip
 from simulator.timing.distinct import distinct
 from simulator.timing.footprint import Footprint
-from simulator.timing.rates import table
+from simulator.timing.rates import interpolated, table
 from simulator.timing.sharing import read_at_once
 from simulator.timing.traces import SECTOR, SECTORS
 from simulator.timing.work import Work
@@ -125,8 +125,5 @@ def _missed(size: float, filled: float = 1.0) -> float:
     >>> _missed(0.48), _missed(0.8), _missed(0.8, 0)
     (0.0, 0.4, 0.247)
     """
-    rows = table("random_reads")
-    sizes = [float(row["share"]) for row in rows]
-    whole, sparse = ([float(row[name]) for row in rows] for name in ("missed", "missed_sparse"))
-    found = [float(np.interp(size, sizes, shares)) for shares in (sparse, whole)]
-    return float(np.interp(filled, (0, 1), found))
+    found = interpolated(table("random_reads"), "share", size)
+    return float(np.interp(filled, (0, 1), (found["missed_sparse"], found["missed"])))

@@ -253,7 +253,7 @@ def _store(state: Any, machine: Any, line: int, mask: int, filled: int, now: int
     sectors, met = count_sectors(new), 0.0
     if not is_whole and machine[_STORE_HOT] > 0:
         met = ask(state, machine, OF_PARTS, sectors * machine[_STORE_HOT], 0.0, now)
-    away = spread_over(state, once, machine[_DRAM_STORED]) if once else 0
+    away = spread_over(state, once, machine[_DRAM_STORED])
     to_l2(state, machine, sectors, away, is_whole, now, True, met, machine[_STORED_TAKEN])
 
 
@@ -386,7 +386,7 @@ def _atomic(
     there = max(there, ask(state, machine, OF_L2, asked, 0.0, now))
     there = max(there, ask(state, machine, OF_ATOMICS, sectors * machine[_ATOM_HOT], 0.0, now))
     state.free[OF_ATOMICS] = max(state.free[OF_ATOMICS], there)
-    away = spread_over(state, fresh, machine[_ATOM_DRAM]) if fresh else 0
+    away = spread_over(state, fresh, machine[_ATOM_DRAM])
     if away:
         there = max(there, _drive_out(state, machine, away, machine[_ATOM_TAKEN], now))
     _goes(state, sectors, there)

@@ -29,6 +29,7 @@ from simulator.timing.moving import (
     joined,
     moved,
     moved_inside,
+    number_of,
     overlap,
     united,
 )
@@ -74,7 +75,7 @@ class Footprint:
     """Of what is read, what was there before: no warp wrote it without having read it."""
     drawn: tuple[Pool, ...] = ()
     """What loads draw of it, whose sectors follow no rule from block to block."""
-    changed: tuple[Pool, ...] = ()
+    irregular_writes: tuple[Pool, ...] = ()
     """What stores and atomics write of it whose sectors follow none, drawn or each block's own."""
     spread: float = 1.0
     """Bytes of all lines that are touched, beside those of their sectors: 1 to 4."""
@@ -231,7 +232,7 @@ def footprint(
         both=both * SECTOR,
         first_read=first_read * SECTOR,
         drawn=tuple(one.pool for one in drawn_read if one.is_drawn),
-        changed=tuple(one.pool for one in drawn_written),
+        irregular_writes=tuple(one.pool for one in drawn_written),
         spread=spread,
         fetched=fetched,
     )
@@ -360,7 +361,7 @@ def _apart(places: Sequence[Dim3], grid: Dim3) -> list[int]:
     >>> _apart([(0, 0, 0), (1, 0, 0), (3, 0, 0), (7, 0, 0), (6, 0, 0)], (8, 1, 1))
     [0, 2, 3]
     """
-    numbers = sorted({x + grid[0] * (y + grid[1] * z) for x, y, z in places})
+    numbers = sorted({number_of(place, grid) for place in places})
     found = [at for at, each in enumerate(numbers) if not at or each - numbers[at - 1] > 1]
     return found if len(found) >= FEWEST else [*range(len(numbers))]
 

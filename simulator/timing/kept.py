@@ -153,6 +153,8 @@ def far_away(
 @jit()
 def spread_over(state: Any, sectors: int, share: float) -> int:
     """Return how many of many sectors DRAM moves, wherever they lie: whole lines."""
+    if not sectors:
+        return 0
     unit = min(sectors, SECTORS)
     state.dram_rest += sectors / unit * share
     lines = int(state.dram_rest)

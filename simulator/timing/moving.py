@@ -25,6 +25,7 @@ __all__ = [
     "joined",
     "moved",
     "moved_inside",
+    "number_of",
     "overlap",
     "united",
 ]
@@ -198,3 +199,13 @@ def from_end(grid: Dim3, back: int) -> Dim3:
     """Return the block that is the last but so many on each axis: 1 is the last one."""
     x, y, z = (max(size - back, 0) for size in grid)
     return x, y, z
+
+
+def number_of(block: Dim3, grid: Dim3) -> int:
+    """Return which block it is, in the grid's order.
+
+    >>> number_of((1, 2, 0), (8, 4, 1))
+    17
+    """
+    x, y, z = block
+    return x + grid[0] * (y + grid[1] * z)

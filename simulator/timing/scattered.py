@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 from simulator.law.chips import Chip
 from simulator.timing.code import ATOMICS
 from simulator.timing.distinct import distinct
-from simulator.timing.rates import table
+from simulator.timing.moving import number_of
+from simulator.timing.rates import interpolated, table
 from simulator.timing.traces import SECTOR, SECTORS, BlockTrace
 from simulator.timing.work import Work
 
@@ -54,18 +55,21 @@ def scattered(work: Work, chip: Chip, machine: Mapping[str, float], *, atomics: 
     sectors = sum(len(trace.sectors_of(numbers)) for trace in work.traces)
     if not sectors or not chip.l2_bytes:
         return Scattered()
-    stream = SECTOR / machine["dram_rate"]
+    stream, rows = SECTOR / machine["dram_rate"], table("scattered_stores")
     part = cycles = 0.0
-    for pool in work.footprint.changed:
+    for pool in work.footprint.irregular_writes:
         mine = pool.numbers & numbers
-        each = [trace.sectors_of(mine) for trace in work.traces]
-        ends = [(some[0], some[-1]) for some in each if len(some)]
-        if not ends or not _lies_apart(work, mine, chip):  # none, where probes alone have some
+        each = {trace: some for trace in work.traces if len(some := trace.sectors_of(mine))}
+        if not each:  # probes alone have some
             continue
+        ends = [(some[0], some[-1]) for some in each.values()]
         between = max(last for _, last in ends) - min(first for first, _ in ends) + 1
         size = SECTOR * min(SECTORS * pool.lines, int(between)) / chip.l2_bytes
-        pairs = np.concatenate([_pairs(trace, mine, size, atomics) for trace in work.traces])
-        taken = np.maximum(machine["dram_pair"] * pairs, stream)
+        if size < float(rows[0]["share"]) or not _lies_apart(work, mine, chip):
+            continue
+        known = interpolated(rows, "share", size)
+        pairs = [_pairs(trace, mine, some, known, atomics) for trace, some in each.items()]
+        taken = np.maximum(machine["dram_pair"] * np.concatenate(pairs), stream)
         if taken.mean() > _MORE * stream:
             part += len(taken) / sectors
             cycles += float(taken.sum()) / sectors
@@ -78,10 +82,10 @@ def _lies_apart(work: Work, numbers: frozenset[int], chip: Chip) -> bool:
     Of those that ran: the first block and the next on each axis, and some more by chance.
     """
     x, y, _ = work.grid
-    lines = {}
-    for trace in (*work.traces, *work.probes):
-        of_x, of_y, of_z = trace.block
-        lines[of_x + x * (of_y + y * of_z)] = distinct(trace.sectors_of(numbers) // SECTORS)
+    lines = {
+        number_of(trace.block, work.grid): distinct(trace.sectors_of(numbers) // SECTORS)
+        for trace in (*work.traces, *work.probes)
+    }
     at_once = work.resident * (chip.multiprocessors or 1)
     for step in {step for step in (1, x, x * y) if step < at_once}:
         near = [
@@ -95,29 +99,21 @@ def _lies_apart(work: Work, numbers: frozenset[int], chip: Chip) -> bool:
 
 
 def _pairs(
-    trace: BlockTrace, numbers: frozenset[int], size: float, atomics: bool
-) -> NDArray[np.float64]:
+    trace: BlockTrace, numbers: frozenset[int], sectors: Numbers, known: Mapping[str, float],
+    atomics: bool,
+) -> NDArray[np.float64]:  # fmt: skip
     """Return for each sector that a block changes the pairs that DRAM could read at random.
 
-    `size`: of all lines that the grid changes, beside the L2's.
+    `known`: those of each column of the table.
     """
-    sectors = trace.sectors_of(numbers)
-    if not len(sectors):
-        return np.zeros(0)
     begins = np.flatnonzero(np.diff(sectors, prepend=sectors[0] - 2) > 1)
     lengths = np.diff(begins, append=len(sectors))
-    rows = table("scattered_stores")
-    sizes = [float(row["share"]) for row in rows]
-
-    def of(name: str) -> float:
-        return float(np.interp(size, sizes, [float(row[name]) for row in rows]))
-
     kind = "added" if atomics else "stored"
-    whole = np.interp(lengths, _PIECES, [of(f"{kind}_{count}") for count in _PIECES])
-    found = np.repeat(whole, lengths)
+    each = np.interp(lengths, _PIECES, [known[f"{kind}_{count}"] for count in _PIECES])
+    found: NDArray[np.float64] = np.repeat(each, lengths)
     if not atomics:  # what is not whole is read before it is written
-        found = np.where(_filled(trace, numbers, sectors) < SECTOR, of("stored_part"), found)
-    return found * (size >= sizes[0])
+        found[_filled(trace, numbers, sectors) < SECTOR] = known["stored_part"]
+    return found
 
 
 def _filled(trace: BlockTrace, numbers: frozenset[int], sectors: Numbers) -> Numbers:

@@ -58,9 +58,9 @@ class Held:
     """Sectors that DRAM brings for one that is read once."""
     changed: float
     """Of what atomics change, the share that the L2 has lost."""
-    scattered: Scattered
+    scattered_stores: Scattered
     """What is stored all over memory that the L2 does not hold."""
-    changed_apart: Scattered
+    scattered_atomics: Scattered
     """What atomics change there."""
     hot_atomics: float
     """Cycles of the grid's atomics: see `hot_cycles`."""
@@ -122,8 +122,8 @@ def held_of(work: Work, chip: Chip, machine: Mapping[str, float]) -> Held:
         l2_bytes=forgets, kept=kept, loaded=loaded, share=share, stored_share=stored_share,
         part=part, sharers=sharers, l2_rate=rate, together=together, written=stored,
         draws=draws, local=local, fetched=found.fetched, changed=changed,
-        scattered=scattered(work, chip, machine, atomics=False),
-        changed_apart=scattered(work, chip, machine, atomics=True),
+        scattered_stores=scattered(work, chip, machine, atomics=False),
+        scattered_atomics=scattered(work, chip, machine, atomics=True),
         hot_atomics=hot_cycles(work, machine), hot_stores=hot_stores(work, machine),
     )  # fmt: skip
 
@@ -203,8 +203,8 @@ def numbers_of(work: Work, machine: Mapping[str, float], held: Held, sms: int) -
     )
     # What atomics change is stored, and read before, if the L2 has lost it.
     for kind, moved, lies in (
-        ("stored", held.kept.stored, held.scattered),
-        ("atom", held.kept.stored + held.changed, held.changed_apart),
+        ("stored", held.kept.stored, held.scattered_stores),
+        ("atom", held.kept.stored + held.changed, held.scattered_atomics),
     ):
         streams = moved * held.stored_share * (1 - lies.part)
         taken = streams + lies.part * lies.cycles * numbers["dram_rate"] / SECTOR

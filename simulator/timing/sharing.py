@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from simulator.timing.distinct import distinct
 from simulator.timing.footprint import Footprint
+from simulator.timing.moving import number_of
 from simulator.timing.population import FEWEST
 from simulator.timing.traces import SECTOR, BlockTrace
 from simulator.timing.work import Work
@@ -117,7 +118,7 @@ def read_together(work: Work, reach: int, l1_bytes: int, of_sm: float) -> float:
     same rows at other times, too.
     """
     stores = set(work.stores)
-    traces = {_number(each, work.grid): each for each in (*work.probes, *work.traces)}
+    traces = {number_of(each.block, work.grid): each for each in (*work.probes, *work.traces)}
     loads = {
         number: each.sectors_of(each.touched.keys() - stores - each.copied.keys())
         for number, each in traces.items()
@@ -175,7 +176,8 @@ def read_at_once(work: Work, loads: frozenset[int]) -> float:
     have is chance. Distances that no two of them have lie between the others, or share nothing.
     """
     blocks = {
-        _number(each, work.grid): each.sectors_of(loads) for each in (*work.probes, *work.traces)
+        number_of(each.block, work.grid): each.sectors_of(loads)
+        for each in (*work.probes, *work.traces)
     }
     numbers = sorted(number for number, sectors in blocks.items() if len(sectors))
     shared: dict[int, list[float]] = {}
@@ -198,11 +200,6 @@ def read_at_once(work: Work, loads: frozenset[int]) -> float:
     found = np.interp(np.arange(1, _FARTHEST + 1), [0, *known], [1.0, *each], right=0.0)
     more = 2 * np.maximum(found - np.mean(chance or [0.0]), 0).sum()
     return float(min(1 + more, work.blocks))
-
-
-def _number(trace: BlockTrace, grid: tuple[int, int, int]) -> int:
-    x, y, z = trace.block
-    return x + grid[0] * (y + grid[1] * z)
 
 
 def _read(trace: BlockTrace, stores: set[int]) -> NDArray[np.int64]:

@@ -109,7 +109,7 @@ class Launches:
     types: Types
     """What is known of its structures."""
     asks_arguments: bool
-    """Whether its main goes on by the arguments of the program, read as none, or values given."""
+    """Whether its main goes on by arguments, which are read as none. Not where values are given."""
 
     def instances(self) -> tuple[str, ...]:
         """Return the templates' instances that are launched."""

@@ -272,7 +272,7 @@ def test_options_after_two_dashes_go_to_the_compiler(
 def test_a_program_is_read_as_without_arguments(
     source: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    said, size = "main asks for its arguments and is read as without any", "int n = 32;"
+    said, size = "main asks for its arguments, and is read as if it got none", "int n = 32;"
     main(["sass", source, "-DFACTOR=2"])
     assert said not in capsys.readouterr().err
     text = Path(source).read_text()

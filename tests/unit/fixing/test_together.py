@@ -47,7 +47,9 @@ def test_a_fix_that_gains_no_time_says_so() -> None:
     (fix,) = turned().fixes()
     assert fix.times is not None
     fix.__dict__["times"] = (fix.times[0], fix.times[0])
-    assert "cycles, ×1.00, not worth changing (the launch itself" in " ".join(fix.sentences)
+    said = " ".join(fix.sentences)
+    assert "cycles, ×1.00, not worth changing (the launch itself takes most of it" in said
+    assert ": a larger grid may gain more). That is" in said
     assert fix.sentences[0].startswith(f"{fix.array}: leave it. To write ")
     left = "would leave no bank conflicts, but the launch would be about as fast"
     assert left in fix.sentences[0]
