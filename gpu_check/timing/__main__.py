@@ -58,6 +58,7 @@ from gpu_check.timing.in_place import measure_in_place
 from gpu_check.timing.in_turn import measure_in_turn
 from gpu_check.timing.issue_slots import measure_issue_slots
 from gpu_check.timing.l1_holds import measure_l1_holds
+from gpu_check.timing.l1_lines import measure_l1_lines
 from gpu_check.timing.l1_room import measure_l1_room
 from gpu_check.timing.late_reads import measure_late_reads
 from gpu_check.timing.launches import measure_launches
@@ -101,6 +102,7 @@ from gpu_check.timing.sparse import measure_sparse
 from gpu_check.timing.spread import measure_spread
 from gpu_check.timing.stalls import measure_gemms
 from gpu_check.timing.store_halves import measure_store_halves
+from gpu_check.timing.store_joins import measure_store_joins
 from gpu_check.timing.store_parts import measure_store_parts
 from gpu_check.timing.streams import measure_streams
 from gpu_check.timing.tags import measure_tags
@@ -111,7 +113,7 @@ from gpu_check.timing.transposes import measure_transposes
 from gpu_check.timing.turned import measure_turned
 from gpu_check.timing.turnover import measure_turnover
 from gpu_check.timing.turns import measure_turns
-from gpu_check.timing.uneven import measure_uneven
+from gpu_check.timing.uneven import measure_uneven, measure_uneven_far
 from gpu_check.timing.unlike_blocks import measure_first_places, measure_unlike_blocks
 from gpu_check.timing.waits import measure_waits
 from gpu_check.timing.waves import measure_waves
@@ -200,6 +202,7 @@ _TABLES: dict[str, Callable[[], list[dict[str, Any]]]] = {
     "turnover": measure_turnover,
     "found_again": measure_found_again,
     "in_turn": measure_in_turn,
+    "store_joins": measure_store_joins,
     "store_parts": measure_store_parts,
     "first_warps": measure_first_warps,
     "wide_products": measure_wide_products,
@@ -231,6 +234,7 @@ _TABLES: dict[str, Callable[[], list[dict[str, Any]]]] = {
     "behind": measure_behind,
     "behind_stores": measure_behind_stores,
     "uneven": measure_uneven,
+    "uneven_far": measure_uneven_far,
     "order": measure_order,
     "short_launches": measure_short_launches,
     "slots": measure_slots,
@@ -244,6 +248,7 @@ _TABLES: dict[str, Callable[[], list[dict[str, Any]]]] = {
     "sparse": measure_sparse,
     "read_back": measure_read_back,
     "l1_holds": measure_l1_holds,
+    "l1_lines": measure_l1_lines,
     "l1_room": measure_l1_room,
     "slowest": measure_slowest,
 }

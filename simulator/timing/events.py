@@ -104,7 +104,7 @@ def copy_tile(
     if sectors:
         if is_store:
             away = spread_over(state, sectors, machine[_DRAM_STORED])
-            there = to_l2(state, machine, sectors, away, True, int(begin), False)
+            there = to_l2(state, machine, sectors, away, int(begin), False)
         else:
             rate, lines = machine[_COPY_RATE], max(rows, -(-sectors // SECTORS))
             asks = lines * machine[_COPY_REQUEST]

@@ -231,19 +231,20 @@ def _store(state: Any, machine: Any, line: int, mask: int, filled: int, now: int
 
     `filled`: bytes of each. Those that are not whole when they go take the time of a sector more.
     """
-    new = mask
+    new, bytes_ = mask, filled * count_sectors(mask)
     for place in range(int(machine[_STORE_JOINS])):
         if state.joining[place, 0] == line:
             new = mask & ~state.joining[place, 1]
             state.joining[place, 1] |= mask
-            state.joining[place, 2] += filled
+            state.joining[place, 2] += bytes_
             break
     else:
         place = state.joins % int(machine[_STORE_JOINS])
-        if state.joining[place, 0] >= 0 and state.joining[place, 2] < SECTOR:
-            _goes_in_part(state, machine, count_sectors(state.joining[place, 1]), now)
+        sectors = count_sectors(state.joining[place, 1])
+        if state.joining[place, 0] >= 0 and state.joining[place, 2] < SECTOR * sectors:
+            _goes_in_part(state, machine, sectors, now)
         state.joining[place, 0], state.joining[place, 1] = line, mask
-        state.joining[place, 2] = filled
+        state.joining[place, 2] = bytes_
         state.joins += 1
     if not new:
         return
@@ -254,13 +255,14 @@ def _store(state: Any, machine: Any, line: int, mask: int, filled: int, now: int
     if not is_whole and machine[_STORE_HOT] > 0:
         met = ask(state, machine, OF_PARTS, sectors * machine[_STORE_HOT], 0.0, now)
     away = spread_over(state, once, machine[_DRAM_STORED])
-    to_l2(state, machine, sectors, away, is_whole, now, True, met, machine[_STORED_TAKEN])
+    to_l2(state, machine, sectors, away, now, True, met, machine[_STORED_TAKEN])
 
 
 @jit()
 def _goes_in_part(state: Any, machine: Any, sectors: int, now: int) -> None:
     """Take the time of a sector more for so many of a line that are not whole."""
-    more = _store_cycles(machine, sectors + 1, False) - _store_cycles(machine, sectors, False)
+    held = max(SECTOR * (sectors + 1) / machine[_STORE_RATE], machine[_STORE_REQUEST])
+    more = max(held - _store_cycles(machine, sectors), 0.0)
     hold(state, machine, more, now)
     depart(state, machine, more, now)
 
@@ -296,7 +298,7 @@ def store_local(
     for line in range(lines):
         each = sectors // lines + (line < sectors % lines)
         busy = max(state.free[OF_STORES], now - state.ahead[OF_STORES])
-        to_l2(state, machine, each, spread_over(state, each, share), is_whole, now)
+        to_l2(state, machine, each, spread_over(state, each, share), now)
         if not is_whole:
             _goes_in_part(state, machine, each, now)
         late = more * max(state.free[OF_STORES] - busy, 0.0)
@@ -305,10 +307,9 @@ def store_local(
 
 
 @jit()
-def _store_cycles(machine: Any, sectors: int, is_whole: bool) -> float:
-    """Return the cycles for which the way of stores is held by so many sectors of a line."""
-    least = machine[_STORE_LINE if is_whole else _STORE_REQUEST]
-    return float(max(SECTOR * sectors / machine[_STORE_RATE], least))
+def _store_cycles(machine: Any, sectors: int) -> float:
+    """Return the cycles for which the way of stores is held by so many whole sectors of a line."""
+    return float(max(SECTOR * sectors / machine[_STORE_RATE], machine[_STORE_LINE]))
 
 
 @jit()
@@ -325,18 +326,17 @@ def _goes(state: Any, sectors: int, there: float) -> None:
 
 @jit()
 def to_l2(
-    state: Any, machine: Any, sectors: int, away: int, is_whole: bool, now: int,
-    of_warp: bool = True, met: float = 0.0, taken: float = 1.0,
+    state: Any, machine: Any, sectors: int, away: int, now: int, of_warp: bool = True,
+    met: float = 0.0, taken: float = 1.0,
 ) -> int:  # fmt: skip
     """Store sectors to the L2; when they are there.
 
-    `away`: as many as DRAM takes for them; `is_whole`: whether all bytes of them are stored;
-    `of_warp`: else TMA stores them, ahead; `met`: when the L2 has done those that they meet;
+    `away`: as many as DRAM takes for them; `of_warp`: else TMA stores them, ahead; `met`: when the L2 has done those that they meet;
     `taken`: DRAM's time for one, beside that for one of a stream.
     """
     state.counts[5] += sectors
     state.moved += sectors
-    cycles = _store_cycles(machine, sectors, is_whole)
+    cycles = _store_cycles(machine, sectors)
     part = min(1.0, machine[_STORE_RATE] / machine[_STORE_ALONE])
     there = ask(state, machine, OF_STORES, cycles, 0.0, now, -1, part) + machine[_L2]
     if of_warp:

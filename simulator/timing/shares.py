@@ -169,13 +169,15 @@ def numbers_of(work: Work, machine: Mapping[str, float], held: Held, sms: int) -
     blocks = -(-work.blocks // sms)
     is_one_wave = blocks <= work.resident
     # In one wave SMs that have fewer blocks leave the others more of the L2.
-    busy = fair = stored_fair = 1.0
+    busy = far_busy = fair = stored_fair = 1.0
     if is_one_wave:
         busy = work.blocks / (sms * blocks)
         fair = taking_turns(work.blocks, sms, machine["l2_rate"] / machine["l2_alone"])
         stored_fair = taking_turns(work.blocks, sms, machine["store_rate"] / machine["store_alone"])
         most_of = work.blocks / sms - (blocks - 1)  # the part of the SMs that have most
-        busy += machine["uneven"] * (1 - most_of) ** 2 * (fair - busy)
+        slower = (1 - most_of) ** 2 * (fair - busy)
+        far_busy = busy + machine["uneven_far"] * slower
+        busy += machine["uneven"] * slower
     others = work.blocks / blocks if is_one_wave else float(sms)
     draws = held.draws
     once, at_random = (1 - draws.part) * held.kept.lost * held.share, draws.part * draws.missed
@@ -211,13 +213,17 @@ def numbers_of(work: Work, machine: Mapping[str, float], held: Held, sms: int) -
         numbers[f"dram_{kind}"] = streams + lies.part
         numbers[f"dram_{kind}_taken"] = taken / (streams + lies.part) if lies.part else 1.0
     numbers["dram_wait_written"] *= held.written
-    slow = last = 1.0
+    slow = slow_far = last = 1.0
     if is_one_wave:  # no SM does the work of another: the slowest one is the last
-        slow, last = machine["slowest_sm"], numbers["local_last"]
+        slow, slow_far = machine["slowest_sm"], machine["slowest_sm_far"]
+        last = numbers["local_last"]
         # Of few SMs the slowest one is no farther than the mean one.
         numbers["l2_latency"] += machine["l2_farther"] * min(1.0, work.blocks / sms)
-        if from_dram:  # of streams; it is as much as ever for what is read at random
-            wave, more = machine["dram_holds_wave"], at_random / from_dram
+        more = at_random / from_dram if from_dram else 0.0
+        # Of streams that are read; it is as much as ever for what is read at random, or stored.
+        slow_far += (slow - slow_far) * max(more, held.written)
+        if from_dram:
+            wave = machine["dram_holds_wave"]
             numbers["dram_holds"] = wave + (machine["dram_holds"] - wave) * more
     numbers["local_last"] = max(1.0, last / slow)  # beside what it has of all stores
     # Of those that read a line, one asks DRAM for it (gpu_check/data/h100_found_again.csv).
@@ -226,10 +232,10 @@ def numbers_of(work: Work, machine: Mapping[str, float], held: Held, sms: int) -
     most = max(machine["l2_alone"], machine["l2_shared"])
     numbers["l2_own"] = machine["l2_rate"]
     for name, limit, part in (
-        ("l2_rate", most, busy), ("dram_rate", most, busy), ("l2_own", most, fair),
-        ("store_rate", machine["store_alone"], stored_fair),
+        ("l2_rate", most, busy * slow), ("dram_rate", most, far_busy * slow_far),
+        ("l2_own", most, fair * slow), ("store_rate", machine["store_alone"], stored_fair * slow),
     ):  # fmt: skip
-        numbers[name] = min(limit, numbers[name] / part / slow)
+        numbers[name] = min(limit, numbers[name] / part)
     numbers["hot_rate"] = _hot_rate(work, numbers)
     apart = 1 - held.together
     tma_rate = 1 / (apart / machine["tma_own"] + held.together / machine["tma_shared"])

@@ -206,7 +206,7 @@ def test_a_load_does_not_go_behind_tiles_that_are_stored_ahead(sectors: int) -> 
 
     def waited(ahead: int) -> int:
         state = new_state(1 << 16)
-        to_l2(state[0], numbers, sectors, 0, True, ahead, False)
+        to_l2(state[0], numbers, sectors, 0, ahead, False)
         return from_l2(state[0], numbers, 4, 1.0, 0.0, 30.5, 0)
 
     assert waited(5000) == waited(0)
