@@ -31,6 +31,7 @@ from gpu_check.timing.constants import measure_constants
 from gpu_check.timing.contention import measure_contention
 from gpu_check.timing.converging import measure_converging
 from gpu_check.timing.copies_beside import measure_copies_beside
+from gpu_check.timing.copies_late import measure_copies_late
 from gpu_check.timing.copying import measure_copying
 from gpu_check.timing.crowded import measure_crowded, measure_full_queues
 from gpu_check.timing.delays import measure_delays
@@ -137,6 +138,7 @@ _TABLES: dict[str, Callable[[], list[dict[str, Any]]]] = {
     "banks_beside": measure_banks_beside,
     "converging": measure_converging,
     "copies_beside": measure_copies_beside,
+    "copies_late": measure_copies_late,
     "copying": measure_copying,
     "pool": measure_pool,
     "late_loads": measure_late_loads,

@@ -95,9 +95,7 @@ def _measured(
         module = cupy.RawModule(code=uneven_source(pieces, mebibytes))
         data = cupy.zeros(mebibytes << 18, dtype=np.uint32)
         sink = cupy.zeros(1, dtype=np.uint32)
-        for access, several, threads, blocks in product(
-            ("load", "store"), _SEVERAL, sizes, _GRIDS
-        ):
+        for access, several, threads, blocks in product(("load", "store"), _SEVERAL, sizes, _GRIDS):
             found = []
             for _ in range(4):
                 when = cupy.zeros((blocks, 3), dtype=np.int64)

@@ -18,7 +18,7 @@ from simulator.timing.kept import (
     touch,
 )
 from simulator.timing.machine import NUMBERS
-from simulator.timing.state import MOST_GONE, WAYS, Kind
+from simulator.timing.state import IDLE_LINES, MOST_GONE, WAYS, Kind
 from simulator.timing.traces import SECTOR, SECTORS
 from simulator.timing.ways import (
     OF_ATOMICS,
@@ -138,16 +138,17 @@ def _find(state: Any, index: int, line: int) -> int:
     62 % (gpu_check/data/h100_l1_holds.csv): more than of any, and less than of the very last.
     """
     tags, used = state.tags[index], state.used[index]
-    for way in range(WAYS):
+    ways = max(WAYS - (IDLE_LINES + index) // state.sets, 1)
+    for way in range(ways):
         if tags[way] == line or tags[way] < 0:
             return way
-    way = ((line & BITS) + int(state.counts[3])) * MIX % ALL >> 20
-    for _ in range(WAYS):
-        way = (way + 1) % WAYS
+    way = (((line & BITS) + int(state.counts[3])) * MIX % ALL >> 20) % ways
+    for _ in range(ways):
+        way = (way + 1) % ways
         older, last = 0, used[way]
-        for other in range(WAYS):
+        for other in range(ways):
             older += used[other] < last
-        if older < WAYS // 2:
+        if older < ways // 2:
             break
     return way
 
@@ -331,8 +332,8 @@ def to_l2(
 ) -> int:  # fmt: skip
     """Store sectors to the L2; when they are there.
 
-    `away`: as many as DRAM takes for them; `of_warp`: else TMA stores them, ahead; `met`: when the L2 has done those that they meet;
-    `taken`: DRAM's time for one, beside that for one of a stream.
+    `away`: as many as DRAM takes for them; `of_warp`: else TMA stores them, ahead; `met`: when the
+    L2 has done those that they meet; `taken`: DRAM's time for one, beside that for one of a stream.
     """
     state.counts[5] += sectors
     state.moved += sectors

@@ -20,6 +20,7 @@ __all__ = [
     "COUNTS",
     "GLOBALS",
     "GROUPS",
+    "IDLE_LINES",
     "LANES",
     "MOST_ASKED",
     "MOST_BLOCKS",
@@ -71,8 +72,8 @@ CODE_LINE = 8
 CODE_LINES = 1 << 14
 WAYS = 16
 _SETS = 128
-_HOLDS_NOTHING = 6 * 1024
-"""Bytes of L1 (gpu_check/data/h200_l1_lines.csv)."""
+IDLE_LINES = 54
+"""Of L1, that hold nothing, however large it is (gpu_check/data/h200_l1_lines.csv: 46 to 56)."""
 MOST_JOINS = 64
 """Lines of stores with which later ones are joined, at most."""
 TOUCHED_BITS = 14
@@ -383,5 +384,5 @@ def new_state(l1_bytes: int) -> NDArray[Any]:
     for name in ("fetch", "fetch_line"):
         state[name] = -NEVER
     state["next"] = state["arrives"] = state["crowd_until"] = NEVER
-    state["sets"] = min(_SETS, max(1, (l1_bytes - _HOLDS_NOTHING) // (128 * WAYS)))
+    state["sets"] = min(_SETS, max(1, l1_bytes // (128 * WAYS)))
     return state

@@ -100,3 +100,34 @@ def test_a_slow_clock_gives_those_sms_no_less_than_all(share: float) -> None:
     for rate in ("l2_rate", "store_rate"):
         alone = machine[rate] / machine["l2_alone" if rate == "l2_rate" else "store_alone"]
         assert taking_turns(140, 132, alone) <= 1
+
+
+FAR_ROWS = {
+    (row["access"], int(row["several"]), int(row["blocks"])): row
+    for row in packaged_table("h200_uneven_far")
+}
+H200 = Chip.of("H200")
+
+
+def _from_dram(blocks: int) -> float:
+    made = replace(work([Line("LDG.E", "R0,[R2.64]", lines=1)], resident=8), grid=(blocks, 1, 1))
+    machine = machine_of(H200) or {}
+    return numbers_of(made, machine, held_of(made, H200, machine), 132)["dram_rate"]
+
+
+@pytest.mark.parametrize("several", [4, 16])
+@pytest.mark.parametrize("blocks", [272, 330, 404, 448, 536, 668])
+def test_blocks_share_what_dram_brings_whatever_sms_they_are_on(blocks: int, several: int) -> None:
+    """Those of 264 blocks and more wait for DRAM alone."""
+    most = -(-blocks // 132)
+    took, even = (float(FAR_ROWS["load", several, each]["cycles_most"]) for each in (blocks, 660))
+    expected = even / 5 * most * _from_dram(660) / _from_dram(blocks)
+    assert took == pytest.approx(expected, rel=0.05)
+
+
+def test_the_slowest_sm_gets_nearly_as_much_of_what_dram_brings() -> None:
+    rows = [FAR_ROWS["load", several, blocks] for several in (4, 16) for blocks in (264, 396, 660)]
+    last = [float(row["cycles_last"]) / float(row["cycles_most"]) for row in rows]
+    machine = machine_of(H200) or {}
+    assert machine["slowest_sm_far"] == pytest.approx(max(last), abs=0.005)
+    assert _from_dram(264) == pytest.approx(machine["dram_rate"] / machine["slowest_sm_far"])
