@@ -150,7 +150,7 @@ def _find(state: Any, index: int, line: int) -> int:
             older += used[other] < last
         if older < ways // 2:
             break
-    return way
+    return int(way)
 
 
 @jit()
