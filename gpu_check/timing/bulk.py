@@ -1,4 +1,4 @@
-"""What measurements of bulk copies have in common: a module, data for all SMs, and their times."""
+"""What measurements have in common: a module, data for all SMs, and their times."""
 
 from __future__ import annotations
 

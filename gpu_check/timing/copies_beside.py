@@ -13,10 +13,11 @@ from itertools import product
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from gpu_check.timing.bulk import loaded
 
-__all__ = ["CASES", "ROOMS", "copies_beside_source", "measure_copies_beside"]
+__all__ = ["CASES", "ROOMS", "copies_beside_source", "measure_copies_beside", "spans_of"]
 
 _SOURCE = """
 extern "C" __global__ void {name}(const char* data, long long* when, unsigned* sink, int turns) {{
@@ -98,6 +99,18 @@ def copies_beside_source(brings: str, ways: int, name: str = "beside") -> str:
     return _SOURCE.format(name=name, rows=8 // ways, first=first, brings=text, of_turn=of_turn)
 
 
+def spans_of(when: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the cycles from each SM's first begin to its last end.
+
+    `when`: of each block its begin, its end and its SM.
+
+    >>> spans_of(np.array([[5, 20, 1], [3, 9, 0], [4, 30, 1]])).tolist()
+    [6, 26]
+    """
+    begin, end, sm = when.T
+    return np.array([end[sm == one].max() - begin[sm == one].min() for one in np.unique(sm)])
+
+
 def measure_copies_beside(device: int = 0) -> list[dict[str, Any]]:
     """Return a row per element of CASES.
 
@@ -122,9 +135,7 @@ def measure_copies_beside(device: int = 0) -> list[dict[str, Any]]:
                         (sms * blocks,), (128,), (data, when, sink, np.int32(turns)),
                         shared_mem=ROOMS[blocks],
                     )  # fmt: skip
-                    begin, end, sm = when.get()[: sms * blocks].T
-                    each = [end[sm == one].max() - begin[sm == one].min() for one in np.unique(sm)]
-                    spans.append(float(np.median(each)))
+                    spans.append(float(np.median(spans_of(when.get()[: sms * blocks]))))
                 least[turns] = min(spans)
             cycles = (least[_MANY] - least[_FEW]) / (_MANY - _FEW)
             rows.append(

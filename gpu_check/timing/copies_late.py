@@ -14,17 +14,18 @@ from typing import Any
 import numpy as np
 
 from gpu_check.timing.bulk import loaded
-from gpu_check.timing.copies_beside import ROOMS, copies_beside_source
+from gpu_check.timing.copies_beside import ROOMS, copies_beside_source, spans_of
 
 __all__ = ["CASES", "copies_late_source", "measure_copies_late"]
 
+_BEGIN = "    __syncthreads();\n"
+"""Before a block's turns."""
 _LATE = """    unsigned chain = t;
     if (blockIdx.x >= gridDim.x / 2) {
         #pragma unroll 1
         for (int k = 0; k < late; ++k) chain = chain * 1664525u + 1013904223u;
         if (chain == 12345) *sink = chain;
     }
-    __syncthreads();
 """
 _FEW, _MANY, _BLOCKS = 60, 160, 2
 CASES = [*product(("copies", "loads"), (4, 8), range(0, 101, 10))]
@@ -33,10 +34,8 @@ CASES = [*product(("copies", "loads"), (4, 8), range(0, 101, 10))]
 
 def copies_late_source(brings: str, ways: int, name: str = "beside") -> str:
     """Return CUDA source of a kernel."""
-    source = copies_beside_source(brings, ways, name)
-    begin = source.index("    __syncthreads();\n")
-    source = source[:begin] + _LATE + source[begin:].removeprefix("    __syncthreads();\n")
-    return source.replace("int turns)", "int turns, int late)")
+    source = copies_beside_source(brings, ways, name).replace("int turns)", "int turns, int late)")
+    return source.replace(_BEGIN, _LATE + _BEGIN, 1)
 
 
 def measure_copies_late(device: int = 0) -> list[dict[str, Any]]:
@@ -64,11 +63,8 @@ def measure_copies_late(device: int = 0) -> list[dict[str, Any]]:
                         (blocks,), (128,), (data, when, sink, np.int32(turns), np.int32(late)),
                         shared_mem=ROOMS[_BLOCKS],
                     )  # fmt: skip
-                    begin, end, sm = when.get().T
-                    spans.append(
-                        [end[sm == one].max() - begin[sm == one].min() for one in np.unique(sm)]
-                    )
-                took[turns] = np.array(min(spans, key=np.median))
+                    spans.append(spans_of(when.get()))
+                took[turns] = min(spans, key=np.median)
             tenth, median, ninetieth = np.percentile(
                 (took[_MANY] - took[_FEW]) / (_MANY - _FEW), (10, 50, 90)
             ).round()

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from gpu_check.timing.bulk import loaded
 
-__all__ = ["CASES", "ROUNDS", "THREADS", "circle", "l1_lines_source", "measure_l1_lines"]
+__all__ = ["CASES", "ROOMS", "ROUNDS", "THREADS", "circle", "l1_lines_source", "measure_l1_lines"]
 
 _SOURCE = """
 extern "C" __global__ void __launch_bounds__(1024) circle(
@@ -39,13 +39,13 @@ extern "C" __global__ void __launch_bounds__(1024) circle(
 """
 THREADS, ROUNDS = 1024, (10, 8)
 """Of the block; rounds before, and those that count."""
-_ROOMS = {114_688: 28, 98_304: 60, 61_440: 124, 30_720: 192}
+ROOMS = {114_688: 28, 98_304: 60, 61_440: 124, 30_720: 192}
 """Bytes of shared memory, and the KiB that are left to L1."""
 _STRIDES = (1, 3, 8, 100, 125, 1000, 2000)
 _PARTS = (0.5, 0.6, 0.7, 0.75, 0.8, 0.85, 0.9, 0.95, 1.0, 1.05, 1.15, 1.3)
 CASES = [
     (shared, stride, int(8 * room * part))
-    for (shared, room), stride, part in product(_ROOMS.items(), _STRIDES, _PARTS)
+    for (shared, room), stride, part in product(ROOMS.items(), _STRIDES, _PARTS)
 ]
 """Bytes of shared memory, stride, lines."""
 
@@ -73,7 +73,7 @@ def measure_l1_lines(device: int = 0) -> list[dict[str, Any]]:
         import cupy
 
         kernel = module.get_function("circle")
-        kernel.max_dynamic_shared_size_bytes = max(_ROOMS)
+        kernel.max_dynamic_shared_size_bytes = max(ROOMS)
         missed, sink = cupy.zeros(1, dtype=np.float32), cupy.zeros(1, dtype=np.int32)
         for shared, stride, lines in CASES:
             data = cupy.asarray(circle(stride, lines))

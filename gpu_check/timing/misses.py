@@ -11,15 +11,12 @@ that L1 had, of those asked for.
 from __future__ import annotations
 
 import sys
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
 
 from gpu_check.counters import metrics_of, run_ncu
-from gpu_check.device import open_gpu
-from gpu_check.hopper.runner import compiled
+from gpu_check.timing.bulk import loaded
 
 __all__ = ["CASES", "SOURCE", "measure_misses"]
 
@@ -96,15 +93,11 @@ def measure_misses(device: int = 0) -> list[dict[str, Any]]:
 
 def _launch_all(device: int) -> list[float]:
     """Launch all cases twice, and return the median SM's cycles of the second launches."""
-    open_gpu(device)
-    import cupy
-
     found = []
-    with cupy.cuda.Device(device), TemporaryDirectory() as folder:
-        path = Path(folder, "misses.cubin")
-        source = SOURCE.replace("TURNS", str(_TURNS)).replace("LOADS", str(_LOADS))
-        path.write_bytes(compiled(source, Path(folder)))
-        module = cupy.RawModule(path=str(path))
+    source = SOURCE.replace("TURNS", str(_TURNS)).replace("LOADS", str(_LOADS))
+    with loaded(source, device) as (module, *_):
+        import cupy
+
         data, sink = cupy.zeros(1 << 22, dtype=np.uint32), cupy.zeros(1, dtype=np.uint32)
         for how, size, sms, warps, lines in CASES:
             when = cupy.zeros(sms, dtype=np.int64)

@@ -10,15 +10,12 @@ the other of a record; `apart`: the first word of eight records, then their seco
 from __future__ import annotations
 
 import sys
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
 
 from gpu_check.counters import metrics_of, run_ncu
-from gpu_check.device import open_gpu
-from gpu_check.hopper.runner import compiled
+from gpu_check.timing.bulk import loaded
 
 __all__ = ["CASES", "WORDS", "measure_store_halves", "store_halves_source"]
 
@@ -90,14 +87,10 @@ def measure_store_halves(device: int = 0) -> list[dict[str, Any]]:
 
 def _launch_all(device: int) -> list[float]:
     """Launch all cases twice, and return the median SM's cycles of the second launches."""
-    open_gpu(device)
-    import cupy
-
     found = []
-    with cupy.cuda.Device(device), TemporaryDirectory() as folder:
-        path = Path(folder, "halves.cubin")
-        path.write_bytes(compiled(store_halves_source(), Path(folder)))
-        module = cupy.RawModule(path=str(path))
+    with loaded(store_halves_source(), device) as (module, *_):
+        import cupy
+
         data = cupy.zeros(WORDS + 1024, dtype=np.uint32)
         for words, apart, sms, warps in CASES:
             when = cupy.zeros(sms, dtype=np.int64)

@@ -12,15 +12,12 @@ from __future__ import annotations
 
 import sys
 from itertools import product
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
 
 from gpu_check.counters import metrics_of, run_ncu
-from gpu_check.device import open_gpu
-from gpu_check.hopper.runner import compiled
+from gpu_check.timing.bulk import loaded
 
 __all__ = ["BYTES", "CASES", "TURNS", "measure_store_joins", "store_joins_source"]
 
@@ -99,14 +96,10 @@ def measure_store_joins(device: int = 0) -> list[dict[str, Any]]:
 
 def _launch_all(device: int) -> list[float]:
     """Launch all cases twice, and return the median SM's cycles of the second launches."""
-    open_gpu(device)
-    import cupy
-
     found = []
-    with cupy.cuda.Device(device), TemporaryDirectory() as folder:
-        path = Path(folder, "joins.cubin")
-        path.write_bytes(compiled(store_joins_source(), Path(folder)))
-        module = cupy.RawModule(path=str(path))
+    with loaded(store_joins_source(), device) as (module, *_):
+        import cupy
+
         data = cupy.zeros(BYTES + (1 << 20), dtype=np.uint8)
         for lines, group, sms, warps in CASES:
             when = cupy.zeros(sms, dtype=np.int64)

@@ -16,15 +16,12 @@ all of them. `how` says where the eight loads begin:
 from __future__ import annotations
 
 import sys
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
 
 from gpu_check.counters import metrics_of, run_ncu
-from gpu_check.device import open_gpu
-from gpu_check.hopper.runner import compiled
+from gpu_check.timing.bulk import loaded
 
 __all__ = ["CASES", "SOURCE", "measure_windows"]
 
@@ -91,14 +88,10 @@ def measure_windows(device: int = 0) -> list[dict[str, Any]]:
 
 def _launch_all(device: int) -> list[float]:
     """Launch all cases twice, and return the median SM's cycles of the second launches."""
-    open_gpu(device)
-    import cupy
-
     found = []
-    with cupy.cuda.Device(device), TemporaryDirectory() as folder:
-        path = Path(folder, "windows.cubin")
-        path.write_bytes(compiled(SOURCE, Path(folder)))
-        module = cupy.RawModule(path=str(path))
+    with loaded(SOURCE, device) as (module, *_):
+        import cupy
+
         data, sink = cupy.zeros(8 << 20, dtype=np.float32), cupy.zeros(1, dtype=np.float32)
         for how, sms, warps in CASES:
             when = cupy.zeros(sms, dtype=np.int64)

@@ -132,9 +132,7 @@ def access(
 
 @jit()
 def _find(state: Any, index: int, line: int) -> int:
-    """Find a line among the ways of a set; else an empty one, or one of three quarters.
-
-    They are those that were used less lately.
+    """Find a line among a set's ways; else an empty one, or one of the 3/4 used less lately.
 
     Of what is read in turn, and is a sixth more than L1 holds, an H100 loses 38 %, of a third more
     62 % (gpu_check/data/h100_l1_holds.csv): more than of any, and less than of the very last.

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from gpu_check.recordings import packaged_table
-from gpu_check.timing.l1_lines import ROUNDS, THREADS, circle, l1_lines_source
+from gpu_check.timing.l1_lines import ROOMS, ROUNDS, THREADS, circle, l1_lines_source
 from gpu_check.timing.store_joins import BYTES, store_joins_source
 from simulator import replay_compiled
 from tests.sass_kernels import needs_compiler
@@ -60,8 +60,7 @@ def test_l1_has_as_much_of_a_circle_of_lines_as_an_h200s(
 
     Within 0.12: which lines share a set is not known.
     """
-    room = {SMALL: 28, MIDDLE: 124}[shared]
-    lines = int(8 * room * part)
+    lines = int(8 * ROOMS[shared] * part)
     hit, miss = _each(SMALL, 1, 112), _each(SMALL, 1, 2 * 224)
     missed = (_each(shared, stride, lines) - hit) / (miss - hit)
     assert missed == pytest.approx(LINES[shared, stride, lines], abs=0.12)
@@ -76,8 +75,10 @@ def test_l1_has_as_much_of_a_circle_of_lines_as_an_h200s(
 def test_halves_of_sectors_are_joined_as_an_h200_joins_them(
     lines: int, group: int, warps: int
 ) -> None:
-    """Not those of 24 lines in between, all of which an H200 joins, nor those of 32 of 48 of
-    several warps, of which it joins most: of 24 lines launches store fewer together than these."""
+    """Where up to 16 lines lie between two halves, or 32 and more.
+
+    An H200 joins all of 24, and most of 32 to 48 that several warps store: the estimate does not.
+    """
 
     def of(turns: int) -> float:
         time = replay_compiled(
