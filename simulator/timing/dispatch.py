@@ -70,6 +70,7 @@ def dispatch(code: Any, trace: Any, state: Any, machine: Any, without: bool, now
                 continue
             at = free_for(state, state.there[there, 1], now)
             if at <= now:
+                before -= int(state.there[there, 3] == 0)  # no lane loads: the next one may, too
                 bring(code, state, machine, there, now)
                 sent += 1
             else:

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from simulator.errors import ChipError, OptionError
@@ -31,6 +31,10 @@ SIZES = st.tuples(
     st.integers(1, 8), st.integers(1, 3), st.sampled_from([1, 131, 132, 133, 5000]),
     st.integers(1, 4),
 )  # fmt: skip
+# Loads without a lane: four that came at once kept those behind them for ever.
+OFF = Line("LDG.E", "R4,[R6.64]", write=0, lines=1)
+OFF_BESIDE = [Line("LDS", "R0,[R2]", write=0, cycles=19, floor=1), OFF,
+              Line("FADD", "R0,R1,R2", waits=1), OFF]  # fmt: skip
 CONFLICTS = (Line("LDS", "R0,[R2]", write=0, cycles=32, floor=1), Line("FADD", "R1,R0,R0", waits=1))
 
 
@@ -41,6 +45,7 @@ def sized(body: list[Line], sizes: tuple[int, int, int, int]) -> Work:
 
 @settings(max_examples=examples(20))
 @given(st.lists(st.one_of(READ, OTHER), min_size=1, max_size=8), SIZES)
+@example(OFF_BESIDE, (6, 3, 5000, 4))
 def test_what_holds_of_any_launch(body: list[Line], sizes: tuple[int, int, int, int]) -> None:
     found = time_of(sized(body, sizes), "H100")
     after = found.without_conflicts
