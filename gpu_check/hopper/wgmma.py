@@ -19,8 +19,8 @@ from gpu_check.hopper.cases import HEAD, Trial
 from gpu_check.hopper.runner import compile_all, count_cases, time_cases
 
 __all__ = [
-    "COUNTERS", "FORMS", "LONG", "SHORT", "WgmmaForm", "counted", "measure", "sources", "timed",
-    "trial",
+    "COUNTERS", "FORMS", "LONG", "SHORT", "WgmmaForm", "counted", "instruction", "measure",
+    "sources", "timed", "trial",
 ]  # fmt: skip
 
 COUNTERS = {
@@ -110,7 +110,7 @@ FORMS: list[WgmmaForm] = _forms()
 """What is measured, in order of worth."""
 
 
-def _instruction(form: WgmmaForm) -> str:
+def instruction(form: WgmmaForm) -> str:
     """Write one wgmma whose accumulators are d, A's descriptor or registers a, B's descriptor b."""
     count = form.n // (4 if form.accumulator == "f16" else 2)
     constraint = "f" if form.accumulator == "f32" else "r"
@@ -155,7 +155,7 @@ def _kernel(form: WgmmaForm) -> str:
     count = form.n // (4 if form.accumulator == "f16" else 2)
     kind = "float" if form.accumulator == "f32" else "unsigned"
     value = {"f32": "(unsigned)d[0]", "f16": "d[0]", "s32": "d[0]"}[form.accumulator]
-    one = _instruction(form)
+    one = instruction(form)
     return f"""
 extern "C" __global__ void __launch_bounds__(256) case_{form.name}(long long* when, unsigned* out,
         const u8* given, u8* data, int turns, int is_long, int, int) {{

@@ -12,7 +12,12 @@ from numpy.typing import NDArray
 from simulator.timing.factors import factors_made, given_operands, in_parts
 from simulator.timing.local_memory import local_sectors, words_of
 from simulator.timing.operands import REGISTER
-from simulator.timing.pipes import product_cycles
+from simulator.timing.products import (
+    accumulators,
+    operand_wavefronts,
+    product_cycles,
+    product_latency,
+)
 from simulator.timing.rates import Rates
 from simulator.timing.state import CLUSTER_BARRIER, CODE, SLOTS, Kind
 from simulator.timing.work import WorkInstruction, writes_global
@@ -74,8 +79,11 @@ def _code_array(instructions: tuple[WorkInstruction, ...], rates: Rates) -> NDAr
         pipes = _pipes(name, modifiers, rate.pipes)
         alone = len(pipes) == 1 and name not in _HALVES
         cycles = _held(rate.held, rate.interval if alone else None)
+        latency = _latency(name, kind, modifiers, rate.latency)
+        reads = 0.0
         if kind == Kind.PRODUCT:
-            cycles = max(cycles, product_cycles(each))
+            cycles, latency = max(cycles, product_cycles(each)), product_latency(each)
+            reads = 4 * operand_wavefronts(each) / cycles
         operands = sources(each) if kind == Kind.PLAIN else [(-1, 0)] * SLOTS
         values = {
             "kind": kind,
@@ -93,10 +101,12 @@ def _code_array(instructions: tuple[WorkInstruction, ...], rates: Rates) -> NDAr
             "joint": name in _HALVES and len(pipes) > 1,
             "is_fma": bool(pipes) and PIPES[pipes[0]].startswith("fma"),
             "is_double": bool(pipes) and PIPES[pipes[0]] == "fp64" and name != "DMMA",
-            "latency": _OF_UNIFORM if is_uniform else _latency(name, kind, modifiers, rate.latency),
+            "latency": _OF_UNIFORM if is_uniform else latency,
             "local": _local(name, modifiers, rate.interval),
             "data": 1 if is_uniform else int(rate.interval or 1) if name in _OF_LSU else 0,
             "held": cycles,
+            "reads": reads,
+            "accumulates": kind == Kind.PRODUCT and accumulators(each) > 0,
             "source": [register for register, _ in operands],
             "wide": [wide for _, wide in operands],
             "reuse": bits.reuse,

@@ -102,19 +102,37 @@ def admitted_at(code: Any, state: Any, machine: Any, queue: int, entry: Any, now
 
 @jit()
 def occupy(
-    state: Any, machine: Any, kind: int, warp: int, number: int, held: int, now: int
-) -> None:
-    """Let an access take the pipe for so many of its cycles."""
+    state: Any, machine: Any, kind: int, warp: int, number: int, held: int, now: int,
+    accesses: bool = True,
+) -> int:  # fmt: skip
+    """Let an access take the pipe for so many of its cycles; how many more it takes.
+
+    It has what the operands of a warpgroup's products leave (h200_products_beside.csv). Copies do
+    not wait for those (h200_product_loops.csv), nor does what no lane `accesses`.
+    """
+    more = 0
+    if accesses and kind != _COPY:
+        more = _beside_products(state, machine[_SERVED] * held, now)
     if kind in (_SHARED, _LOAD):
         lane = int(state.lane[1, 0] < state.lane[0, 0])
-        until = now + int(machine[_SERVED] * held)
+        until = now + int(machine[_SERVED] * held) + more
         state.served[warp] = until
         state.lane[lane, 0], state.lane[lane, 1], state.lane[lane, 2] = until, kind, number
     else:
         for lane in range(LANES):
-            state.lane[lane, 0] = max(state.lane[lane, 0], now) + held
+            state.lane[lane, 0] = max(state.lane[lane, 0], now) + held + more
         if kind == _QUEUED:
-            state.served[warp] = now + int(machine[_SERVED] * held)
+            state.served[warp] = now + int(machine[_SERVED] * held) + more
+    return more
+
+
+@jit()
+def _beside_products(state: Any, cycles: float, now: int) -> int:
+    """Return how much longer so many cycles of the pipe last while products read operands."""
+    left = state.operands - now
+    if left <= 0:
+        return 0
+    return int(min(left, cycles / max(1 - state.operand_rate, 1e-9)) * state.operand_rate)
 
 
 @jit()

@@ -25,6 +25,7 @@ __all__ = ["dispatch"]
 _AHEAD = NUMBERS.index("shared_ahead")
 _ROOM, _WORDS = NUMBERS.index("pool_room"), NUMBERS.index("pool_words")
 _LG_ROOM, _READ = NUMBERS.index("lg_room"), NUMBERS.index("read_latency")
+_BESIDE = NUMBERS.index("beside_product")
 _LOAD = int(Kind.LOAD)
 _THERE = 4
 """Behind the numbers of queues: loads whose data are there."""
@@ -48,9 +49,10 @@ def dispatch(code: Any, trace: Any, state: Any, machine: Any, without: bool, now
         if state.size[queue]:
             at = max(state.queue_free[queue], free_at(code, state, machine, queue, 0, now))
             if at <= now:
-                state.queue_free[queue] = at = _take(
-                    code, trace, state, machine, without, queue, 0, now
-                )
+                at = _take(code, trace, state, machine, without, queue, 0, now)
+                if state.accumulated[queue - PARTITIONS] > now:
+                    at += round(machine[_BESIDE])
+                state.queue_free[queue] = at
             least = min(least, at)
     _pass_on(code, trace, state, machine, now)
     least = min(least, look_up(code, trace, state, machine, without, now))

@@ -158,7 +158,7 @@ def bring(code: Any, state: Any, machine: Any, place: int, now: int) -> None:
     else:
         held += turned(state, machine, False, row[5] > 0, False, False)
         state.counts[2] += held
-        occupy(state, machine, _LOAD, warp, age, held, now)
+        done += occupy(state, machine, _LOAD, warp, age, held, now)
     # Its warp may have ended without it, and another one have its place.
     if state.trace[warp] >= 0 and state.block[warp // state.warps_of_block] == row[6]:
         state.asked[warp] -= 1

@@ -17,7 +17,7 @@ NUMBERS = (
     "launch_latency", "read_latency", "branch", "fence", "l2_wait",
     "dram_wait", "atom_packet", "atom_latency", "constants", "code_held", "code_near", "code_rate",
     "code_far_rate", "request", "atom_hot", "phase_latency", "tma_latency", "tma_rate",
-    "tma_row", "tma_l2_rate", "tma_request", "gmma_latency", "cluster_latency", "store_request",
+    "tma_row", "tma_l2_rate", "tma_request", "cluster_latency", "store_request",
     "local_missed", "launch_warp", "warp_begins", "fence_gpu", "fence_sys", "fence_interval",
     "fence_more", "store_asked", "store_read", "l2_own", "neighbour_async", "dram_stored",
     "shared_warp", "shared_ahead", "shared_drained",
@@ -33,7 +33,7 @@ NUMBERS = (
     "backlog", "meets", "meets_others", "converges", "gives_way", "gives_way_held", "collects",
     "local_latency", "local_cycle", "local_last",
     "second_part", "fresh_factor", "load_port", "copy_way", "dram_atom", "store_hot",
-    "l2_burst", "store_alone", "dram_stored_taken", "dram_atom_taken",
+    "l2_burst", "store_alone", "dram_stored_taken", "dram_atom_taken", "beside_product",
 )  # fmt: skip
 """Names of the machine's numbers, in order: cycles, bytes per cycle, shares."""
 CARVEOUTS = (0, 8, 16, 32, 64, 100, 132, 164, 196, 228)

@@ -12,7 +12,6 @@ for every block that did not run. The cost of the launch itself is not part of a
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -23,11 +22,12 @@ import numpy as np
 from simulator.law.chips import Chip, ChipLike
 from simulator.timing.footprint import own_bytes
 from simulator.timing.gains import NOT_WORTH, is_felt
+from simulator.timing.products import operand_wavefronts
 from simulator.timing.rates import SUB_PARTITIONS, Rates, rates_of, table
 
 if TYPE_CHECKING:
     from simulator.timing.traces import BlockTrace
-    from simulator.timing.work import Work, WorkInstruction
+    from simulator.timing.work import Work
 
 __all__ = ["Demand", "TimeBound", "bound_of", "bound_of_demands", "far_cycles"]
 
@@ -229,37 +229,6 @@ def _load_wavefronts(work: Work, trace: BlockTrace, rates: Rates) -> float:
     held = rows.floor if rates.is_measured else -(-rows.bytes // _WAVEFRONT)
     chosen = ~rows.is_shared & np.isin(rows.number, loads)
     return float((held * trace.accesses())[chosen].sum())
-
-
-def operand_wavefronts(instruction: WorkInstruction) -> float:
-    """Return the wavefronts of shared memory that one warp's share of a wgmma reads.
-
-    A warpgroup reads B, 32 bytes of each of n columns, and 64 rows of A where they are there too.
-    """
-    shape = re.match(r"[HQIB]GMMA\.(?:SP\.)?64x(\d+)x", instruction.opcode)
-    if shape is None:
-        return 0.0
-    rows = int(shape[1]) + (0 if _has_registers(instruction) else 64)
-    return rows * 32 / _WAVEFRONT / 4
-
-
-def _has_registers(instruction: WorkInstruction) -> bool:
-    """Whether a wgmma has A in registers: it stands behind the accumulator, before descriptors."""
-    return len(re.findall(r"\bR\d+", instruction.operands.split("gdesc")[0])) > 1
-
-
-_LEAST_PRODUCT = 13  # cycles, with A in registers: gpu_check/data/h100_wgmma.csv
-
-
-def product_cycles(instruction: WorkInstruction) -> float:
-    """Return the cycles from one wgmma to the next for its operands in shared memory.
-
-    One that reads both there takes a cycle per wavefront of the warpgroup, as an H100 does
-    (`gpu_check/data/h100_wgmma.csv`).
-    """
-    if _has_registers(instruction):
-        return _LEAST_PRODUCT
-    return 4 * operand_wavefronts(instruction)
 
 
 def _memory_cycles(

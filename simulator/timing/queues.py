@@ -215,7 +215,8 @@ def send(
     held, done, extra = ask(code, trace, state, machine, without, entry, now)
     if is_copy(code, number):
         note_copy(trace, state, entry, done)
-    idle = code[number].idle and held == 0
+    accesses = held > 0
+    idle = code[number].idle and not accesses
     if kind in (_SHARED, _STORE):
         held = max(held, 1)
     if held:
@@ -224,7 +225,7 @@ def send(
         state.valid[:, :] = 0
     state.counts[2] += held
     if held:  # what needs no data leaves the pipe to others
-        occupy(state, machine, kind, warp, entry[6], held, now)
+        extra += occupy(state, machine, kind, warp, entry[6], held, now, accesses)
     # Its block may have ended without it, and another one have its place.
     if state.block[warp // state.warps_of_block] != entry[8]:
         return

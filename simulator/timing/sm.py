@@ -33,7 +33,7 @@ _LAUNCH_WARP, _WARP_BEGINS = NUMBERS.index("launch_warp"), NUMBERS.index("warp_b
 _FENCE = NUMBERS.index("fence")
 _FENCE_GPU, _FENCE_SYS = NUMBERS.index("fence_gpu"), NUMBERS.index("fence_sys")
 _FENCE_INTERVAL, _FENCE_MORE = NUMBERS.index("fence_interval"), NUMBERS.index("fence_more")
-_HELD, _GMMA_LATENCY = NUMBERS.index("code_held"), NUMBERS.index("gmma_latency")
+_HELD, _BESIDE = NUMBERS.index("code_held"), NUMBERS.index("beside_product")
 
 _QUEUED, _SHARED, _PHASE = int(Kind.QUEUED), int(Kind.SHARED), int(Kind.PHASE)
 _AT_PHASE, _TILE, _PRODUCT = int(Kind.AT_PHASE), int(Kind.TILE), int(Kind.PRODUCT)
@@ -181,6 +181,11 @@ def _issue(
     state.issued[warp] = now
     state.table_given[warp] = -1
     late, hold = read_operands(code, state, partition, warp, number, now)
+    accumulates = state.accumulated[partition] > now  # products keep the registers' ports busy
+    if late and accumulates:
+        state.ports_rest[partition] += machine[_BESIDE]
+        late += int(state.ports_rest[partition])
+        state.ports_rest[partition] %= 1
     late, parts = dispatched(code, state, machine, warp, number, late, now)
     if parts:
         hold_up(state, partition, warp, late + parts, now)
@@ -214,11 +219,13 @@ def _issue(
     elif kind in GLOBALS:
         enqueue(code, state, partition, warp, number, rows, -1)
     elif kind == _PRODUCT:
-        _multiply(code, state, machine, partition, warp, number, now)
+        _multiply(code, state, partition, warp, number, now)
     else:
         pipe, begin = pipe_of(code, state, partition, number)
         if pipe >= 0:  # a fraction of a cycle is kept
             held = code[number].held + late
+            if accumulates:
+                held += machine[_BESIDE]
             if code[number].is_double:  # until its operands are read
                 held = max(held, state.behind[partition, 0], state.behind[partition, 1])
             state.pipe[partition, pipe] = held + (begin if begin > now - 1 else now)
@@ -279,14 +286,15 @@ def _fence(state: Any, machine: Any, partition: int, warp: int, scope: int, now:
 
 
 @jit()
-def _multiply(
-    code: Any, state: Any, machine: Any, partition: int, warp: int, number: int, now: int
-) -> None:
+def _multiply(code: Any, state: Any, partition: int, warp: int, number: int, now: int) -> None:
     """Let the tensor cores begin a warp's share of a warpgroup's product when they are free."""
     pipe = code[number].pipe
-    begin = max(state.pipe[partition, pipe], float(now))
-    state.pipe[partition, pipe] = begin + code[number].held
-    done = int(state.pipe[partition, pipe] + machine[_GMMA_LATENCY])
+    end = max(state.pipe[partition, pipe], float(now)) + code[number].held
+    state.pipe[partition, pipe] = end
+    if code[number].accumulates:
+        state.accumulated[partition] = int(end)
+    state.operands, state.operand_rate = max(state.operands, end), code[number].reads
+    done = int(end) + code[number].latency
     state.product_end[warp] = max(state.product_end[warp], done)
     if code[number].number:
         state.product_time[warp, state.products[warp] % GROUPS] = state.product_end[warp]

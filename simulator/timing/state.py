@@ -176,6 +176,8 @@ CODE = np.dtype(
         ("is_fma", np.int64),  # whether they are pipes for products and sums
         ("is_double", np.int64),  # whether it is the pipe for doubles
         ("held", np.float64),  # cycles for which it holds one of them
+        ("reads", np.float64),  # of a wgmma: wavefronts per cycle that its warpgroup reads
+        ("accumulates", np.int64),  # whether its results have 32 bits
         ("latency", np.int64),
         ("local", np.int64),  # cycles for which it holds its sub-partition's way to memory
         ("data", np.int64),  # cycles of the data pipe beside its accesses
@@ -259,6 +261,10 @@ STATE = np.dtype(
         ("last", *_numbers(PARTITIONS)), ("pause", *_numbers(PARTITIONS)),
         ("sleep", *_numbers(PARTITIONS)),
         ("port", *_numbers(PARTITIONS)), ("pipe", np.float64, (PARTITIONS, _PIPES)),
+        # Until when products add to registers of 32 bits, and parts of cycles that others wait for
+        # those; until when products read shared memory, and so many wavefronts per cycle.
+        ("accumulated", *_numbers(PARTITIONS)), ("ports_rest", np.float64, (PARTITIONS,)),
+        ("operands", np.float64), ("operand_rate", np.float64),
         ("last_pipe", *_numbers(PARTITIONS)),  # for products and sums: the one that was used last
         ("held_up", *_numbers(PARTITIONS)),  # for how long its last instruction holds the port
         # Cycles in which a bank of registers reads, as bits from `reading_at` on; doubles that it

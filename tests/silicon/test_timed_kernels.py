@@ -120,7 +120,7 @@ def _stalls() -> list[dict[str, Any]]:
 @pytest.mark.parametrize("name", ["gemm, both in shared memory", "gemm, A in registers"])
 def test_operand_reads_of_wgmma_are_those_of_the_machine(name: str) -> None:
     from simulator.law.chips import Chip
-    from simulator.timing.pipes import operand_wavefronts
+    from simulator.timing.products import operand_wavefronts
 
     sass = HERE / "sass"
     cases = {each["name"]: each for each in json.loads((sass / "hopper.json").read_text())}

@@ -115,11 +115,10 @@ def compile_source(
                 drop |= new
         if not new:
             break
-    if not hide_in:
-        raise first
-    stripped = translated(keep_whole=False)
+    # What macros hide may be taken for the host's: a file of kernels alone compiles as it stands.
+    other = translated(keep_whole=not hide_in)
     try:
-        return compile_translation(stripped, *rest)
+        return compile_translation(other if hide_in else replace(other, source=source), *rest)
     except CompileError:
         raise first from None
 

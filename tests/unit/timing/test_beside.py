@@ -148,7 +148,7 @@ def test_the_barrier_of_a_cluster_takes_the_way_to_another_sm_longer() -> None:
 
 
 def test_every_number_of_the_machine_has_a_source() -> None:
-    assert {"phase_latency", "tma_latency", "tma_rate", "gmma_latency"} <= set(
+    assert {"phase_latency", "tma_latency", "tma_rate", "beside_product"} <= set(
         machine_of(H100) or {}
     )
 

@@ -12,9 +12,8 @@ from simulator.timing.pipes import (
     bound_of,
     far_cycles,
     memory_rate,
-    operand_wavefronts,
-    product_cycles,
 )
+from simulator.timing.products import operand_wavefronts, product_cycles
 from simulator.timing.rates import rates_of
 from tests.unit.timing.works import Line, work
 

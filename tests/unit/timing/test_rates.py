@@ -128,7 +128,7 @@ def test_a_chip_without_tables_is_refused() -> None:
 def test_no_wgmma_beats_its_peak() -> None:
     """Each of four warps has a quarter of a product, on a sub-partition of its own."""
     from simulator.timing.control import control
-    from simulator.timing.pipes import operand_wavefronts
+    from simulator.timing.products import operand_wavefronts
     from simulator.timing.work import WorkInstruction
 
     units = {"f16": "H", "bf16": "H", "tf32": "H", "s8": "I", "u8": "I", "b1": "B"}

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from gpu_check.timing.products_beside import beside_source
 from simulator import replay_compiled
 from simulator.errors import CompileError, CubinError, LaunchError
 from simulator.sass.code.compiling import child, compile_source
@@ -16,6 +17,7 @@ from simulator.sass.code.nvdisasm import disassemble
 from simulator.sass.code.nvrtc import preload
 from simulator.sass.code.options import CompilerOptions, parse_options
 from simulator.sass.code.ptx import assemble
+from simulator.sass.code.translation import translate
 from tests.sass_kernels import needs_compiler, needs_tools
 
 pytestmark = [needs_tools, needs_compiler]
@@ -277,3 +279,10 @@ def test_a_type_of_the_library_that_is_only_declared_is_brought() -> None:
         __global__ void add(int *out) { out[0] = Sum({1, out[1]}).x; }
     """
     assert compile_source(source, "sm_90", "sum.cu").cubin
+
+
+def test_a_file_of_kernels_alone_compiles_though_its_macros_are_not_understood() -> None:
+    """Macros that end statements hid where the kernel begins: it was taken for the host's."""
+    source = beside_source(64, "f16 f32 SS", "sums")
+    assert "products) {" not in translate(source, None).source
+    assert compile_source(source, "sm_90a", "k.cu").cubin
