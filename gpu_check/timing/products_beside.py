@@ -6,9 +6,9 @@ them; `group` and `group_beside`: cycles of a group, without the other and besid
 of a `form`: the type, the accumulator's type, and whether A is in shared memory or in registers.
 
 `measure_product_loops`: loops as products of matrices have them, of `blocks` on an SM, each of so
-many `groups` of warps. A turn is a barrier, a fence for the tensor cores, `count` products, a wait
-for them, a barrier, and `copies` of 16 bytes per lane (cp.async). The turn after next waits for
-those. `cycles`: of an SM per turn. All SMs do it.
+many `groups` of warps. A turn has a barrier, a fence for the tensor cores, `count` products and a
+wait for them. Then come another barrier and `copies` of 16 bytes per lane (cp.async), for which the
+turn after next waits. `cycles`: of an SM per turn. All SMs do it.
 """
 
 from __future__ import annotations

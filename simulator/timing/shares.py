@@ -15,7 +15,14 @@ from simulator.timing.local_memory import local_shares
 from simulator.timing.machine import l1_bytes
 from simulator.timing.residency import Residency, residency, shared_residency
 from simulator.timing.scattered import Scattered, scattered
-from simulator.timing.sharing import in_common, kept_twice, l2_rate, read_together, readers
+from simulator.timing.sharing import (
+    in_common,
+    kept_twice,
+    l2_rate,
+    rate_apart,
+    read_together,
+    readers,
+)
 from simulator.timing.traces import SECTOR
 from simulator.timing.work import Work
 
@@ -23,6 +30,8 @@ __all__ = ["Held", "held_of", "numbers_of", "sms_of", "taking_turns"]
 
 _PAIR = 2
 """Blocks of a cluster that every SM can hold one of."""
+_IN_STEP = 0.5
+"""The part of the blocks that read the same which do so at about the same time. It is assumed."""
 _ATOMS = ("atom_packet", "atom_asked", "atom_more", "atom_given")
 """Cycles of an SM that atomics take, all SMs at work."""
 
@@ -112,6 +121,9 @@ def held_of(work: Work, chip: Chip, machine: Mapping[str, float]) -> Held:
         of_sm = max(1.0, min(work.blocks / sms, work.resident))
         together = read_together(work, reach, l1, of_sm)
         rate = l2_rate(machine["l2_rate"], machine["l2_shared"], together, reach)
+        at_once = readers(work, found) * min(1.0, work.resident * sms / work.blocks) * _IN_STEP
+        apart = rate_apart(machine["l2_rate"], machine["l2_shared"], min(at_once, sms), sms)
+        rate = max(rate, apart)
     local = local_shares(work, chip, sms)
     stored = kept.stored * found.writes + local["far_written"]
     moved = kept.lost * found.reads + local["far_read"] + stored

@@ -19,10 +19,20 @@ from simulator.timing.population import FEWEST
 from simulator.timing.traces import SECTOR, BlockTrace
 from simulator.timing.work import Work
 
-__all__ = ["in_common", "kept_twice", "l2_rate", "read_at_once", "read_together", "readers"]
+__all__ = [
+    "in_common",
+    "kept_twice",
+    "l2_rate",
+    "rate_apart",
+    "read_at_once",
+    "read_together",
+    "readers",
+]
 
 _FARTHEST = 16
 """Blocks away on an axis of the grid, or by their numbers."""
+_GPC = 16
+"""SMs of a GPC, or 18."""
 _MOST_TURNS = 256
 """Of copies: of more, as many tell what is copied together."""
 _FAR_PAIRS = 16
@@ -108,6 +118,27 @@ def l2_rate(own: float, shared: float, part: float, reach: int) -> float:
     (30.5, 50)
     """
     return min(shared, own / (1 - part * (1 - 1 / reach)))
+
+
+def rate_apart(own: float, shared: float, readers: float, sms: int) -> float:
+    """Return bytes per cycle of an SM, where so many SMs read the same, wherever they are.
+
+    The L2 sends once what several SMs of a GPC read at about the same time
+    (gpu_check/data/h100_gpc_reads.csv). Of regions that `readers` SMs read each, 16 SMs have so
+    many different ones. `own` and `shared`: as for `l2_rate`.
+
+    >>> [round(rate_apart(30.5, 50, readers, 132), 1) for readers in (1, 2, 3, 8, 132)]
+    [30.5, 34.1, 36.1, 47.3, 50]
+
+    Measured are 30.5, 34, 37 (44 blocks apart) and 46 (16 apart): h100_late_reads.csv.
+    """
+    if readers <= 1:
+        return own
+    regions = max(sms / readers, 1.0)
+    of_gpc = min(_GPC, sms)
+    different = regions * (1 - (1 - 1 / regions) ** of_gpc)
+    alone = sms * (1 - (1 - 1 / sms) ** of_gpc)
+    return min(shared, own * alone / different)
 
 
 def read_together(work: Work, reach: int, l1_bytes: int, of_sm: float) -> float:
