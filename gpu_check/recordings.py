@@ -322,7 +322,8 @@ PackagedTable = Literal[
     "h200_timed_newest_estimates", "h200_timed_sixteenth", "h200_timed_sixteenth_estimates",
     "h200_timed_thirtyseventh", "h200_timed_thirtyseventh_estimates", "h200_timed_thirtysixth",
     "h200_timed_thirtysixth_estimates", "h200_timed_thirtyeighth",
-    "h200_timed_thirtyeighth_estimates", "h200_turned", "h200_uneven",
+    "h200_timed_thirtyeighth_estimates",
+    "h200_timed_thirtyninth", "h200_timed_thirtyninth_estimates", "h200_turned", "h200_uneven",
     "h200_uneven_far", "h200_ways",
 ]  # fmt: skip
 

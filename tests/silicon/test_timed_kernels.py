@@ -30,7 +30,8 @@ PAIRED = [
                  "twentyfifth", "twentysixth", "twentyseventh", "twentyeighth", "twentyninth",
                  "thirtieth", "thirtyfirst", "thirtysecond", "thirtythird",
                  "thirtyfourth_a", "thirtyfourth_b", "thirtyfourth_b_maps", "thirtyfifth",
-                 "thirtysixth", "thirtyseventh", "thirtyeighth")
+                 "thirtysixth", "thirtyseventh", "thirtyeighth", "thirtyninth",
+                 "thirtyninth_maps")
     for case in read_cases(HERE / f"timed/{name}.json")
 ]  # fmt: skip
 CASES = {case["name"]: case for case in read_cases(HERE / "timed/cases.json")}
