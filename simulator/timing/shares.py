@@ -121,7 +121,8 @@ def held_of(work: Work, chip: Chip, machine: Mapping[str, float]) -> Held:
         of_sm = max(1.0, min(work.blocks / sms, work.resident))
         together = read_together(work, reach, l1, of_sm)
         rate = l2_rate(machine["l2_rate"], machine["l2_shared"], together, reach)
-        at_once = readers(work, found) * min(1.0, work.resident * sms / work.blocks) * _IN_STEP
+        several_read = readers(work, found) if work.probes else 1.0  # else nothing is known of it
+        at_once = several_read * min(1.0, work.resident * sms / work.blocks) * _IN_STEP
         apart = rate_apart(machine["l2_rate"], machine["l2_shared"], min(at_once, sms), sms)
         rate = max(rate, apart)
     local = local_shares(work, chip, sms)

@@ -9,7 +9,7 @@ from gpu_check.recordings import packaged_table
 from simulator import Chip, replay_compiled
 from simulator.timing.footprint import Footprint
 from simulator.timing.machine import machine_of
-from simulator.timing.sharing import kept_twice, l2_rate, read_together
+from simulator.timing.sharing import kept_twice, l2_rate, rate_apart, read_together
 from simulator.timing.work import Work
 from tests.sass_kernels import needs_compiler
 from tests.unit.timing.test_sm import MACHINE
@@ -149,3 +149,19 @@ def test_who_copies_more_than_others_copies_the_rest_by_itself() -> None:
     assert read_together(copying([many, many[:50]]), REACH, HELD, 1) == pytest.approx(100 / 150)
     # Of very many turns some tell.
     assert read_together(copying([[*range(1000)]] * 2), REACH, HELD, 1) == 1
+
+
+def test_sms_far_apart_get_what_the_l2_sends_once_per_gpc() -> None:
+    """Sixteen SMs that read twelve regions, and chance, which gives them twelve of so many."""
+    recorded = {
+        row["group"]: float(row["bytes_per_cycle"])
+        for row in packaged_table("h100_gpc_reads")
+        if (row["way"], row["row"], row["blocks"], row["turns"]) == ("copies", "128", "1", "256")
+    }
+    regions = next(n for n in np.arange(12.0, 132.0, 0.1) if n * (1 - (1 - 1 / n) ** 16) >= 12)
+    found = rate_apart(recorded["own"], 50, 132 / regions, 132)
+    assert found == pytest.approx(recorded["12 of a GPC"], rel=0.1)
+    rates = [rate_apart(30.5, 50, readers, 132) for readers in (0.4, 1, 1.5, 2, 4, 8, 16, 132)]
+    assert rates[0] == rates[1] == 30.5
+    assert rates == sorted(rates)
+    assert rates[-1] == 50
