@@ -13,7 +13,7 @@ from simulator.timing.factors import factors_made, given_operands, in_parts
 from simulator.timing.local_memory import local_sectors, words_of
 from simulator.timing.operands import REGISTER
 from simulator.timing.products import (
-    accumulators,
+    adds_words,
     operand_wavefronts,
     product_cycles,
     product_latency,
@@ -100,13 +100,14 @@ def _code_array(instructions: tuple[WorkInstruction, ...], rates: Rates) -> NDAr
             "other": pipes[1] if len(pipes) > 1 and kind == Kind.PLAIN else -1,
             "joint": name in _HALVES and len(pipes) > 1,
             "is_fma": bool(pipes) and PIPES[pipes[0]].startswith("fma"),
+            "is_xu": "xu" in rate.pipes,
             "is_double": bool(pipes) and PIPES[pipes[0]] == "fp64" and name != "DMMA",
             "latency": _OF_UNIFORM if is_uniform else latency,
             "local": _local(name, modifiers, rate.interval),
             "data": 1 if is_uniform else int(rate.interval or 1) if name in _OF_LSU else 0,
             "held": cycles,
             "reads": reads,
-            "accumulates": kind == Kind.PRODUCT and accumulators(each) > 0,
+            "accumulates": kind == Kind.PRODUCT and adds_words(each),
             "source": [register for register, _ in operands],
             "wide": [wide for _, wide in operands],
             "reuse": bits.reuse,

@@ -110,15 +110,15 @@ def occupy(
     It has what the operands of a warpgroup's products leave (h200_products_beside.csv). Copies do
     not wait for those (h200_product_loops.csv), nor does what no lane `accesses`.
     """
-    more = 0
-    if accesses and kind != _COPY:
-        more = _beside_products(state, machine[_SERVED] * held, now)
+    waits = accesses and kind != _COPY
     if kind in (_SHARED, _LOAD):
+        more = _beside_products(state, machine[_SERVED] * held, now) if waits else 0
         lane = int(state.lane[1, 0] < state.lane[0, 0])
         until = now + int(machine[_SERVED] * held) + more
         state.served[warp] = until
         state.lane[lane, 0], state.lane[lane, 1], state.lane[lane, 2] = until, kind, number
-    else:
+    else:  # both lanes
+        more = _beside_products(state, float(held), now) if waits else 0
         for lane in range(LANES):
             state.lane[lane, 0] = max(state.lane[lane, 0], now) + held + more
         if kind == _QUEUED:

@@ -49,8 +49,9 @@ def dispatch(code: Any, trace: Any, state: Any, machine: Any, without: bool, now
         if state.size[queue]:
             at = max(state.queue_free[queue], free_at(code, state, machine, queue, 0, now))
             if at <= now:
+                is_xu = code[state.entry[queue, state.head[queue], 1]].is_xu
                 at = _take(code, trace, state, machine, without, queue, 0, now)
-                if state.accumulated[queue - PARTITIONS] > now:
+                if is_xu and state.accumulated[queue - PARTITIONS] > now:
                     at += round(machine[_BESIDE])
                 state.queue_free[queue] = at
             least = min(least, at)

@@ -14,7 +14,9 @@ from layouts.errors import short
 from simulator.errors import ChipError, OptionError
 from simulator.law.chips import CHIPS, Chip, ChipLike
 from simulator.results.tables import Columns
+from simulator.timing.asked_again import asked_again, asked_once
 from simulator.timing.estimate import Estimate, estimate
+from simulator.timing.gains import gain_text, is_faster
 from simulator.timing.kernel_time import KernelTime
 from simulator.timing.machine import at_clock, machine_of
 from simulator.timing.pipes import TimeBound, bound_of
@@ -29,6 +31,8 @@ __all__ = ["time_of"]
 
 _SLOWING = tuple(name for name in MATRIX_PRODUCTS if name != "DMMA")
 """Instructions that lower the SM's clock; DMMA does not (gpu_check/data/h200_frequencies.csv)."""
+_OFTEN = 1.1
+"""Times that copies ask for a line: from there on it is seen what asking once would gain."""
 _INDEXED_CONSTANT = re.compile(r"c\[0x[1-9a-f][0-9a-f]*\]\[UR").search
 """A bank of constants beside the parameters', at a uniform register."""
 
@@ -74,6 +78,11 @@ def time_of(work: Work, chip: ChipLike, clock_mhz: float | None = None) -> Kerne
     conflicts = bool((work.shared_cycles > work.shared_floor).any())
     lower = estimate(work, chosen, machine, without=True, held=held) if conflicts else None
     fixed = machine["launch" if work.cluster == (1, 1, 1) else "launch_cluster"]
+    often = asked_again(work)
+    once = estimate(asked_once(work), chosen, machine, held=held) if often > _OFTEN else None
+    if once is not None:
+        cycles = round(max(once.active, ceil(bound.cycles)) + fixed)
+        notes += _asked_once(often, cycles, round(max(found.active, ceil(bound.cycles)) + fixed))
 
     def made(what: Estimate, bound: TimeBound, without: KernelTime | None) -> KernelTime:
         active = max(what.active, ceil(bound.cycles))
@@ -90,6 +99,20 @@ def time_of(work: Work, chip: ChipLike, clock_mhz: float | None = None) -> Kerne
         lower = lower if lower.active <= found.active else found
         after = made(lower, bound.without_conflicts, None)
     return made(found, bound, after)
+
+
+def _asked_once(often: float, after: int, before: int) -> list[str]:
+    """Say what copies that ask for lines again cost, if it is felt."""
+    gain = before / after
+    if not is_faster(gain):
+        return []
+    said = (
+        f"copies of 16 bytes per lane (cp.async) ask the L2 for each of their lines {often:.1f}"
+        " times: once for each line of 128 bytes in shared memory that it goes to. Asked for once,"
+        f" about {after:,} cycles: {gain_text(gain)} (next: let the 16-byte pieces of a line lie in"
+        " one line of shared memory, in any order)"
+    )
+    return [said]
 
 
 def _clock(work: Work, chip: Chip, machine: Mapping[str, float] | None) -> float | None:

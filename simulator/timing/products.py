@@ -12,7 +12,7 @@ import re
 
 from simulator.timing.work import WorkInstruction
 
-__all__ = ["accumulators", "operand_wavefronts", "product_cycles", "product_latency"]
+__all__ = ["adds_words", "operand_wavefronts", "product_cycles", "product_latency"]
 
 _WAVEFRONT = 128
 """Bytes."""
@@ -20,6 +20,7 @@ _ROWS = 64
 _LEAST = 13
 """Cycles, with A in registers: gpu_check/data/h100_wgmma.csv."""
 _OF_SHARED, _OF_REGISTERS, _PER_COLUMN = 45, 31, 0.25
+"""Cycles: see `product_latency`."""
 _SHAPE = re.compile(r"[HQIB]GMMA\.(?:SP\.)?64x(\d+)x").match
 
 
@@ -49,29 +50,29 @@ def product_cycles(instruction: WorkInstruction) -> float:
 def product_latency(instruction: WorkInstruction) -> int:
     """Return the cycles from when the tensor cores have done a wgmma until a wait for it ends.
 
-    A wait adds 63 cycles to the loops of `gpu_check/data/h100_wgmma.csv` with A in shared memory,
-    53 with A in registers. Of these the loops themselves take 18 and 22 in a simulation. Fewer
-    columns than 64 take less.
+    A wait adds 63 cycles to the loops of `gpu_check/data/h100_wgmma.csv` with A in shared memory
+    and sums of singles, 53 with A in registers. Of these the loops themselves take 18 and 22 in a
+    simulation. Integers and sums of halves take 75 and 76, and their loops 33. Fewer columns than
+    64 take less.
     """
     if _has_registers(instruction):
         return _OF_REGISTERS
     return int(_OF_SHARED - _PER_COLUMN * max(_ROWS - _columns(instruction), 0))
 
 
-def accumulators(instruction: WorkInstruction) -> int:
-    """Return the registers that a lane has for the results of a wgmma, if they have 32 bits; or 0.
+def adds_words(instruction: WorkInstruction) -> bool:
+    """Whether the results of a wgmma have 32 bits.
 
     >>> from simulator.timing.control import control
     >>> def given(opcode):
     ...     return WorkInstruction(0, "", opcode, "R24,gdesc[UR4],R24", control(0))
-    >>> accumulators(given("HGMMA.64x128x16.F32.BF16")), accumulators(given("HGMMA.64x128x16.F16"))
-    (64, 0)
-    >>> accumulators(given("IGMMA.64x32x32.S8.S8"))
-    16
+    >>> adds_words(given("HGMMA.64x128x16.F32.BF16")), adds_words(given("HGMMA.64x128x16.F16"))
+    (True, False)
+    >>> adds_words(given("IGMMA.64x32x32.S8.S8"))
+    True
     """
     name, *modifiers = instruction.opcode.split(".")
-    is_wide = "F32" in modifiers or name in ("IGMMA", "BGMMA")
-    return _columns(instruction) // 2 if is_wide else 0
+    return "F32" in modifiers or name in ("IGMMA", "BGMMA")
 
 
 def _columns(instruction: WorkInstruction) -> int:

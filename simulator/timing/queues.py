@@ -215,8 +215,8 @@ def send(
     held, done, extra = ask(code, trace, state, machine, without, entry, now)
     if is_copy(code, number):
         note_copy(trace, state, entry, done)
-    accesses = held > 0
-    idle = code[number].idle and not accesses
+    accesses = held > 0 and not code[number].aside
+    idle = code[number].idle and held == 0
     if kind in (_SHARED, _STORE):
         held = max(held, 1)
     if held:

@@ -112,8 +112,8 @@ def held_of(work: Work, chip: Chip, machine: Mapping[str, float]) -> Held:
     share = min(1.0, loaded / streamed) if streamed and is_lost else 0.0
     stored_share = min(1.0, found.writes / (each * stores)) if stores and is_lost else 0.0
     reach = int(machine["shared_reach"])
+    several_read = readers(work, found) if work.probes else 1.0  # without them it is not known
     if math.prod(work.cluster) > 1:  # blocks of a cluster may read for each other
-        several_read = readers(work, found)
         together = 1 - 1 / several_read
         rate = min(machine["l2_shared"], machine["l2_rate"] * several_read)
     else:
@@ -121,7 +121,6 @@ def held_of(work: Work, chip: Chip, machine: Mapping[str, float]) -> Held:
         of_sm = max(1.0, min(work.blocks / sms, work.resident))
         together = read_together(work, reach, l1, of_sm)
         rate = l2_rate(machine["l2_rate"], machine["l2_shared"], together, reach)
-        several_read = readers(work, found) if work.probes else 1.0  # else nothing is known of it
         at_once = several_read * min(1.0, work.resident * sms / work.blocks) * _IN_STEP
         apart = rate_apart(machine["l2_rate"], machine["l2_shared"], min(at_once, sms), sms)
         rate = max(rate, apart)

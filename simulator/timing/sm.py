@@ -224,7 +224,7 @@ def _issue(
         pipe, begin = pipe_of(code, state, partition, number)
         if pipe >= 0:  # a fraction of a cycle is kept
             held = code[number].held + late
-            if accumulates:
+            if accumulates and code[number].source.max() >= 0:
                 held += machine[_BESIDE]
             if code[number].is_double:  # until its operands are read
                 held = max(held, state.behind[partition, 0], state.behind[partition, 1])
@@ -293,7 +293,9 @@ def _multiply(code: Any, state: Any, partition: int, warp: int, number: int, now
     state.pipe[partition, pipe] = end
     if code[number].accumulates:
         state.accumulated[partition] = int(end)
-    state.operands, state.operand_rate = max(state.operands, end), code[number].reads
+    before = state.operand_rate if state.operands > now else 0.0
+    state.operands = max(state.operands, end)
+    state.operand_rate = max(before, code[number].reads)
     done = int(end) + code[number].latency
     state.product_end[warp] = max(state.product_end[warp], done)
     if code[number].number:

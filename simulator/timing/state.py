@@ -174,6 +174,7 @@ CODE = np.dtype(
         ("pipe", np.int64), ("other", np.int64),  # pipes that can execute it; -1: there is none
         ("joint", np.int64),  # whether it takes both of them
         ("is_fma", np.int64),  # whether they are pipes for products and sums
+        ("is_xu", np.int64),  # whether it is the pipe for conversions and functions
         ("is_double", np.int64),  # whether it is the pipe for doubles
         ("held", np.float64),  # cycles for which it holds one of them
         ("reads", np.float64),  # of a wgmma: wavefronts per cycle that its warpgroup reads

@@ -115,10 +115,14 @@ def compile_source(
                 drop |= new
         if not new:
             break
-    # What macros hide may be taken for the host's: a file of kernels alone compiles as it stands.
-    other = translated(keep_whole=not hide_in)
+    # Macros may make a kernel look like the host's code: then the file is tried as it stands.
+    other = translated(keep_whole=not hide_in, drop=drop)
+    if not hide_in:
+        if other.source == source:
+            raise first
+        other = replace(other, source=source)
     try:
-        return compile_translation(other if hide_in else replace(other, source=source), *rest)
+        return compile_translation(other, *rest)
     except CompileError:
         raise first from None
 
