@@ -65,7 +65,7 @@ def test_a_wait_for_a_group_takes_what_it_took(kind: str, accumulator: str, n: i
 @pytest.mark.parametrize(
     ("n", "form", "work", "within"),
     [(64, "f16 f32 SS", "maxima", 0.1), (128, "f16 f32 SS", "sums", 0.2),
-     (256, "f16 f32 SS", "stores", 0.05), (128, "f16 f32 SS", "roots", 0.25),
+     (256, "f16 f32 SS", "stores", 0.08), (128, "f16 f32 SS", "roots", 0.25),
      (64, "f16 f32 SS", "loads", 0.15), (128, "f16 f32 RS", "stores", 0.2)],
 )  # fmt: skip
 def test_other_work_takes_longer_beside_products(

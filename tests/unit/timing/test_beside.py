@@ -210,3 +210,27 @@ def test_a_load_does_not_go_behind_tiles_that_are_stored_ahead(sectors: int) -> 
         return from_l2(state[0], numbers, 4, 1.0, 0.0, 30.5, 0)
 
     assert waited(5000) == waited(0)
+
+
+def _beside_products(form: str, other: Line, count: int) -> float:
+    """Cycles of a warp's instructions, behind products that it does not wait for, or none."""
+    product = Line(form, "R24,gdesc[UR4],R24", stall=2)
+    end = Line("FADD", "R0,R0,R1", waits=1)
+    return float(run(work([*[product] * count, *[other] * 16, end], warps=4)).cycles)
+
+
+@pytest.mark.parametrize(
+    ("other", "form", "waits"),
+    [
+        (Line("LDS", "R0,[R2]", write=0, cycles=1, floor=1), "HGMMA.64x64x16.F32", True),
+        (Line("LDS", "R0,[R2]", write=0), "HGMMA.64x64x16.F32", False),  # no lane loads
+        (Line("FMNMX", "R0,R1,R2,!PT", stall=2), "HGMMA.64x256x16.F32", True),
+        (Line("FMNMX", "R0,R1,R2,!PT", stall=2), "HGMMA.64x256x16.F16", False),
+        (Line("UIADD3", "UR8,UR9,0x1,URZ", stall=2), "HGMMA.64x256x16.F32", False),
+    ],
+)
+def test_what_needs_what_products_need_waits_for_them(other: Line, form: str, waits: bool) -> None:
+    """Operands come from shared memory, and sums of 32 bits pass through the registers' ports."""
+    many, one, none = (_beside_products(form, other, count) for count in (9, 1, 0))
+    assert one >= none
+    assert (many - 8 * 2 > none + 8) == waits
