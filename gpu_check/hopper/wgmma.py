@@ -65,6 +65,16 @@ class WgmmaForm:
         return 256 // _BITS.get(self.kind, 8)
 
     @property
+    def registers(self) -> int:
+        """Registers of a lane for the accumulators."""
+        return self.n // (4 if self.accumulator == "f16" else 2)
+
+    @property
+    def word(self) -> str:
+        """The type of such a register in CUDA."""
+        return "float" if self.accumulator == "f32" else "unsigned"
+
+    @property
     def names(self) -> dict[str, Any]:
         """The columns that tell it."""
         return {
@@ -112,7 +122,7 @@ FORMS: list[WgmmaForm] = _forms()
 
 def instruction(form: WgmmaForm) -> str:
     """Write one wgmma whose accumulators are d, A's descriptor or registers a, B's descriptor b."""
-    count = form.n // (4 if form.accumulator == "f16" else 2)
+    count = form.registers
     constraint = "f" if form.accumulator == "f32" else "r"
     ds = ", ".join(f"%{i}" for i in range(count))
     if form.a == "SS":
@@ -152,8 +162,7 @@ _GROUP = """
 
 def _kernel(form: WgmmaForm) -> str:
     """Write a kernel: `a` groups of 12 products a turn, or of 4, in each warpgroup."""
-    count = form.n // (4 if form.accumulator == "f16" else 2)
-    kind = "float" if form.accumulator == "f32" else "unsigned"
+    count, kind = form.registers, form.word
     value = {"f32": "(unsigned)d[0]", "f16": "d[0]", "s32": "d[0]"}[form.accumulator]
     one = instruction(form)
     return f"""

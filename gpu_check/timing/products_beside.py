@@ -142,11 +142,10 @@ _HALVES = "f16 f32 SS"
 
 def _filled(text: str, name: str, n: int, count: int, form: str = _HALVES, **more: object) -> str:
     kind, accumulator, a = form.split()
-    one = instruction(WgmmaForm(kind, accumulator, n, a))
-    held = n // 4 if accumulator == "f16" else n // 2
+    made = WgmmaForm(kind, accumulator, n, a)
     given = {
-        "NAME": name, "COUNT": held, "PRODUCTS": "\n".join([one] * count),
-        "KIND": "float" if accumulator == "f32" else "unsigned", **more,
+        "NAME": name, "COUNT": made.registers, "PRODUCTS": "\n".join([instruction(made)] * count),
+        "KIND": made.word, **more,
     }  # fmt: skip
     for word, value in given.items():
         text = text.replace(word, str(value))

@@ -78,14 +78,18 @@ def time_of(work: Work, chip: ChipLike, clock_mhz: float | None = None) -> Kerne
     conflicts = bool((work.shared_cycles > work.shared_floor).any())
     lower = estimate(work, chosen, machine, without=True, held=held) if conflicts else None
     fixed = machine["launch" if work.cluster == (1, 1, 1) else "launch_cluster"]
+
+    def lasts(what: Estimate, bound: TimeBound) -> float:
+        return max(what.active, ceil(bound.cycles))
+
     often = asked_again(work)
     once = estimate(asked_once(work), chosen, machine, held=held) if often > _OFTEN else None
     if once is not None:
-        cycles = round(max(once.active, ceil(bound.cycles)) + fixed)
-        notes += _asked_once(often, cycles, round(max(found.active, ceil(bound.cycles)) + fixed))
+        after_it, before = (round(lasts(each, bound) + fixed) for each in (once, found))
+        notes += _asked_once(often, after_it, before)
 
     def made(what: Estimate, bound: TimeBound, without: KernelTime | None) -> KernelTime:
-        active = max(what.active, ceil(bound.cycles))
+        active = lasts(what, bound)
         return KernelTime(
             kernel=work.kernel, chip=chosen.name, bound=bound,
             cycles=round(active + fixed), active_cycles=round(active),

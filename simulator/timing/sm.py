@@ -183,9 +183,9 @@ def _issue(
     late, hold = read_operands(code, state, partition, warp, number, now)
     accumulates = state.accumulated[partition] > now  # products keep the registers' ports busy
     if late and accumulates:
-        state.ports_rest[partition] += machine[_BESIDE]
-        late += int(state.ports_rest[partition])
-        state.ports_rest[partition] %= 1
+        state.accumulated_rest[partition] += machine[_BESIDE]
+        late += int(state.accumulated_rest[partition])
+        state.accumulated_rest[partition] %= 1
     late, parts = dispatched(code, state, machine, warp, number, late, now)
     if parts:
         hold_up(state, partition, warp, late + parts, now)

@@ -264,7 +264,7 @@ STATE = np.dtype(
         ("port", *_numbers(PARTITIONS)), ("pipe", np.float64, (PARTITIONS, _PIPES)),
         # Until when products add to registers of 32 bits, and parts of cycles that others wait for
         # those; until when products read shared memory, and so many wavefronts per cycle.
-        ("accumulated", *_numbers(PARTITIONS)), ("ports_rest", np.float64, (PARTITIONS,)),
+        ("accumulated", *_numbers(PARTITIONS)), ("accumulated_rest", np.float64, (PARTITIONS,)),
         ("operands", np.float64), ("operand_rate", np.float64),
         ("last_pipe", *_numbers(PARTITIONS)),  # for products and sums: the one that was used last
         ("held_up", *_numbers(PARTITIONS)),  # for how long its last instruction holds the port
