@@ -314,7 +314,7 @@ PackagedTable = Literal[
     "h200_latency",
     "h200_launches", "h200_mainloops", "h200_outstanding", "h200_pipes",
     "h200_product_loops", "h200_products_beside", "h200_random_reads",
-    "h200_reads_beside_writes", "h200_rounds", "h200_scattered_stores",
+    "h200_reads_beside_writes", "h200_refills", "h200_rounds", "h200_scattered_stores",
     "h200_short_launches", "h200_spread", "h200_store_joins", "h200_store_parts", "h200_streams",
     "h200_tags", "h200_tails",
     "h200_tile_rows",
@@ -324,7 +324,7 @@ PackagedTable = Literal[
     "h200_timed_thirtysixth_estimates", "h200_timed_thirtyeighth",
     "h200_timed_thirtyeighth_estimates",
     "h200_timed_thirtyninth", "h200_timed_thirtyninth_estimates", "h200_turned", "h200_uneven",
-    "h200_uneven_far", "h200_ways",
+    "h200_uneven_far", "h200_ways", "h200_wide_ports",
 ]  # fmt: skip
 
 

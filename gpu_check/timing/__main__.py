@@ -85,12 +85,13 @@ from gpu_check.timing.paths import measure_accesses, measure_queue, measure_traf
 from gpu_check.timing.peaks import measure_peaks
 from gpu_check.timing.pipes import measure_matrices, measure_mixes, measure_pipes
 from gpu_check.timing.pool import measure_in_order, measure_late_loads, measure_pool
-from gpu_check.timing.ports import measure_ports
+from gpu_check.timing.ports import measure_ports, measure_wide_ports
 from gpu_check.timing.products_beside import measure_product_loops, measure_products_beside
 from gpu_check.timing.random_reads import measure_random_reads
 from gpu_check.timing.reach import measure_reach
 from gpu_check.timing.read_back import measure_read_back
 from gpu_check.timing.reads_beside_writes import measure_reads_beside_writes
+from gpu_check.timing.refills import measure_refills
 from gpu_check.timing.rereads import measure_rereads
 from gpu_check.timing.rounds import measure_rounds
 from gpu_check.timing.scattered_copies import measure_scattered_copies
@@ -244,6 +245,8 @@ _TABLES: dict[str, Callable[[], list[dict[str, Any]]]] = {
     "issue_slots": measure_issue_slots,
     "loop_ends": measure_loop_ends,
     "ports": measure_ports,
+    "refills": measure_refills,
+    "wide_ports": measure_wide_ports,
     "product_loops": measure_product_loops,
     "products_beside": measure_products_beside,
     "tile_rows": measure_tile_rows,

@@ -3,11 +3,13 @@
 A loop has one memory instruction, whose data are in shared memory or L1, and `count` arithmetic
 ones; what is read is summed. While few are beside it, the way to memory decides; then what is
 dispatched. `warps_N`: cycles of a sub-partition per memory instruction of a warp, where a block of
-N warps runs alone on its SM.
+N warps runs alone on its SM. `measure_wide_ports`: of wide loads of shared memory, beside more
+sums; one place is the same for all lanes.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -15,7 +17,9 @@ import numpy as np
 from gpu_check.device import open_gpu
 from gpu_check.timing.loop_ends import least_cycles
 
-__all__ = ["ARITHMETIC", "COUNTS", "MEMORY", "measure_ports", "ports_source"]
+__all__ = [
+    "ARITHMETIC", "COUNTS", "MEMORY", "WIDE", "measure_ports", "measure_wide_ports", "ports_source",
+]  # fmt: skip
 
 _SOURCE = """
 extern "C" __global__ void __launch_bounds__(1024) ports(
@@ -99,6 +103,12 @@ MEMORY = {
     "LDSM.4": (_MATRICES, 4),
 }  # fmt: skip
 """What is read or written, and the words between the addresses of lanes."""
+WIDE = {
+    **{name: MEMORY[name] for name in ("nothing", "LDS", "LDS, one word", "LDS.64", "LDS.128")},
+    "LDS.64, one place": (_shared(2), 0), "LDS.128, one place": (_shared(4), 0),
+    "LDG.128, one place": (_global(4), 0), "LDSM.4": MEMORY["LDSM.4"],
+}  # fmt: skip
+"""The same of `measure_wide_ports`."""
 ARITHMETIC = {
     "FFMA": 'asm volatile("fma.rn.f32 %0, %0, %1, %2;" : "+f"(f[K]) : "f"(fa), "f"(fb));',
     "LOP3": 'asm volatile("lop3.b32 %0, %0, %1, %2, 0x96;" : "+r"(n[K]) : "r"(na), "r"(nb));',
@@ -110,12 +120,13 @@ ARITHMETIC = {
 """K: one of eight chains. The compiler makes a product and two sums of the last."""
 COUNTS = {"FFMA": (1, 2, 3, 4, 6, 8), "LOP3": (1, 2, 3, 4), "IMAD": (1, 2, 3, 4),
           "IMAD.WIDE": (1, 2)}  # fmt: skip
+_MORE = {"FFMA": (2, 4, 8, 12, 16, 24)}
 _WARPS = (8, 16, 32)
 
 
 def ports_source(memory: str, arithmetic: str, count: int) -> str:
     """Return CUDA source of a loop of one memory instruction and `count` others."""
-    text, apart = MEMORY[memory]
+    text, apart = (MEMORY | WIDE)[memory]
     others = [ARITHMETIC[arithmetic].replace("K", f"(each * {count} + {k} & 7)")
               for k in range(count)]  # fmt: skip
     return _SOURCE.format(apart=apart, copies=_COPIES, text="\n            ".join([text, *others]))
@@ -123,6 +134,17 @@ def ports_source(memory: str, arithmetic: str, count: int) -> str:
 
 def measure_ports(device: int = 0) -> list[dict[str, Any]]:
     """Return a row per memory instruction, arithmetic one and number of these."""
+    return _measured(MEMORY, COUNTS, device)
+
+
+def measure_wide_ports(device: int = 0) -> list[dict[str, Any]]:
+    """Return a row per load and number of sums beside it."""
+    return _measured(WIDE, _MORE, device)
+
+
+def _measured(
+    loads: Mapping[str, tuple[str, int]], counts: Mapping[str, tuple[int, ...]], device: int
+) -> list[dict[str, Any]]:
     open_gpu(device)
     import cupy
 
@@ -135,8 +157,8 @@ def measure_ports(device: int = 0) -> list[dict[str, Any]]:
 
     rows = []
     with cupy.cuda.Device(device):
-        for memory in MEMORY:
-            for arithmetic, count in ((name, k) for name, every in COUNTS.items() for k in every):
+        for memory in loads:
+            for arithmetic, count in ((name, k) for name, every in counts.items() for k in every):
                 source = ports_source(memory, arithmetic, count)
                 kernel = cupy.RawModule(code=source).get_function("ports")
                 row: dict[str, Any] = {"memory": memory, "arithmetic": arithmetic, "count": count}

@@ -1,4 +1,7 @@
-"""Which warp a scheduler prefers: those of the block with the lowest place on the SM.
+"""Which warp a scheduler prefers, and which place of an SM a block gets.
+
+The scheduler prefers those of the block that began first, as `refills` tells. Blocks that begin
+together got their places in that order. A later one gets the lowest place that is free.
 
 `measure_order`: blocks that fill an SM begin the same work together, and each warp says when it has
 done it. `work`: 32 stores or loads of 32 wavefronts, or 512 additions. `block` is the block's place
@@ -7,7 +10,7 @@ on the SM, from the lowest on, `warp` the warp's among those of its block on the
 
 `measure_slots`: a grid of many waves passes once over memory, as in `conflicts_beside`. `blocks`:
 how many of them had a place of an SM, a block after another; `life`: cycles from one's begin to
-that of the next one there; means over SMs.
+that of the next one there, which is longer where the place is empty for a while; means over SMs.
 """
 
 from __future__ import annotations

@@ -123,13 +123,17 @@ def _go_on(state: Any, partition: int, now: int) -> None:
 
 
 @jit()
-def brought(state: Any, machine: Any, partition: int) -> int:
-    """Return for how many cycles a load of shared memory lets nothing else be dispatched.
+def brought(state: Any, machine: Any, partition: int, now: int) -> None:
+    """Let nothing else be dispatched while what a load of shared memory brings is written.
 
     It is a part of a cycle, on average (gpu_check/data/h100_ports.csv, LDS beside FFMA): what is
-    left over counts with the next ones.
+    left over counts with the next ones. Wide loads take more where many warps compute beside them
+    (h200_wide_ports.csv), but not in products of few warps: that is left out.
     """
     state.port_rest[partition] += machine[_BROUGHT]
     whole = int(state.port_rest[partition])
     state.port_rest[partition] -= whole
-    return whole
+    if whole:
+        port = max(int(state.port[partition]), now)
+        state.held_up[partition] = port - now + whole
+        state.port[partition] = port + whole

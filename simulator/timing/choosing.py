@@ -2,9 +2,9 @@
 
 A scheduler goes on with the warp that issued last, behind a pause of its control bits too, unless
 they let others in (gpu_check/data/h100_yields.csv). While that one may not issue, it takes one of
-the block with the lowest place on the SM (h100_order.csv, h100_slots.csv). Of the block's warps it
-takes the one that has waited longest for a queue or a pipe; else one that let nobody in when it
-issued, the last of them first; else the one that issued longest ago (h100_turns.csv).
+the block that began first (h100_order.csv, h200_refills.csv). Of the block's warps it takes the one
+that has waited longest for a queue or a pipe; else one that let nobody in when it issued, the last
+of them first; else the one that issued longest ago (h100_turns.csv).
 """
 
 from __future__ import annotations
@@ -29,12 +29,8 @@ _MATH, _IMC = int(Stall.MATH_PIPE_THROTTLE), int(Stall.IMC_MISS)
 
 @jit()
 def enter(state: Any, partition: int, warp: int) -> None:
-    """Put a warp among those of its sub-partition: in the order of their blocks' places."""
-    at = state.count[partition]
-    while at and state.order[partition, at - 1] > warp:
-        state.order[partition, at] = state.order[partition, at - 1]
-        at -= 1
-    state.order[partition, at] = warp
+    """Put a warp behind those of its sub-partition, whose blocks began before."""
+    state.order[partition, state.count[partition]] = warp
     state.count[partition] += 1
 
 
@@ -52,7 +48,7 @@ def choose(code: Any, trace: Any, state: Any, machine: Any, partition: int, now:
         return int(last)
     least = NEVER
     count = state.count[partition]
-    # Warps stand in the order of their blocks' places.
+    # Warps stand in the order in which their blocks began.
     end = 0
     while end < count:
         first, slot = end, state.order[partition, end] // state.warps_of_block

@@ -46,6 +46,8 @@ _PAIR = 2
 _MORE = 1.05
 _FEW = 8
 """Waves: of more, a block that an SM gets beyond the others takes what one takes on average."""
+_COURSES, _LATER = 4, 20
+"""Courses that an SM may take, and cycles by which its blocks begin later in the next one."""
 _DRAWS = 3
 """How often it is drawn how long blocks take. A block more or less may hang on it, so the mean
 counts."""
@@ -190,11 +192,12 @@ def _uneven(
         return active  # what the L2 does for all SMs ends when it has done it
     wave = work.resident * run.per_block or float(np.sort(run.ends)[work.resident - 1])
     ends = np.sort(run.ends)[: max(work.resident, len(run.ends) - work.resident + 1)].tolist()
+    apart = _apart(work, chip, machine, len(run.ends), without)
     served, left = _how_served(machine, run), 1 - _from_dram(machine, run)
     # Which blocks end close together is chance: the waves before the last one say so, too.
     known = range(len(ends), work.resident - 1, -work.resident)
     given = [
-        shares(ends[:count], work.resident, wave, work.blocks, sms, served, machine, drawn)
+        shares(ends[:count], work.resident, wave, work.blocks, sms, served, machine, apart, drawn)
         for drawn in range(_DRAWS)
         for count in known
     ]
@@ -220,6 +223,23 @@ def _uneven(
         return max(active, *found) if found else active
 
     return float(np.mean([last(some) for some in given]))
+
+
+def _apart(
+    work: Work, chip: Chip, machine: Mapping[str, float], count: int, without: bool
+) -> float:
+    """Return by how many cycles the first blocks of an SM end earlier or later than on another one.
+
+    Which warp goes first hangs on a cycle here and there, and what an SM does then on that. So the
+    same blocks are simulated several times, each time a little further apart when they begin.
+    """
+    plan = np.arange(min(count, 2 * work.resident), dtype=np.int64) % len(work.traces)
+    ends = []
+    for course in range(_COURSES):
+        later = machine["launch_interval"] + _LATER * course
+        run = run_sm(work, chip, {**machine, "launch_interval": later}, plan, without=without)
+        ends.append(np.sort(run.ends)[: work.resident])
+    return float(np.sqrt(np.var(ends, axis=0, ddof=1).mean()))
 
 
 def _served(machine: Mapping[str, float], run: SmRun) -> float:

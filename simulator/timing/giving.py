@@ -14,6 +14,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from heapq import heapify, heapreplace
+from math import hypot
 from typing import Any
 
 import numpy as np
@@ -89,7 +90,7 @@ def scattered(each: Sequence[float]) -> list[float]:
 
 def shares(
     ends: Sequence[float], resident: int, wave: float, blocks: int, sms: int, served: SmServed,
-    machine: Mapping[str, float], drawn: int = 0,
+    machine: Mapping[str, float], apart: float = 0.0, drawn: int = 0,
 ) -> list[Share]:  # fmt: skip
     """Return what SMs get, where one of them was simulated.
 
@@ -106,6 +107,9 @@ def shares(
         How that SM is served.
     machine
         The machine's numbers.
+    apart
+        By how many cycles the ends of blocks differ from SM to SM, a standard deviation, where only
+        chance tells who goes first.
     drawn
         Which of the draws says how long each block takes, beside others in its place.
 
@@ -127,7 +131,7 @@ def shares(
         count = [blocks // sms + (sm < blocks % sms) for sm in range(sms)]
     else:
         of = [np.array(each, np.float64) for each in (ends, late, slow)]
-        differ = machine["block_differs"] * served.by_memory * wave
+        differ = hypot(machine["block_differs"] * served.by_memory * wave, apart)
         shifts = differ * _normals(drawn, sms)
         count = _given_out(*of, shifts, resident, float(wave), blocks - resident * sms).tolist()
     return [Share(*each) for each in zip(count, slow, late, strict=True)]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from simulator.jit import jit
+from simulator.timing.banks import brought
 from simulator.timing.constant_caches import read_table
 from simulator.timing.copying import crowd, is_copy, note_copy, own_sectors
 from simulator.timing.data_pipe import occupy, turned
@@ -221,6 +222,8 @@ def send(
         held = max(held, 1)
     if held:
         held += turned(state, machine, kind == _SHARED, False, is_copy(code, number), idle)
+    if accesses and code[number].brings:
+        brought(state, machine, queue & 3, now)
     if kind == _FORGET:
         state.valid[:, :] = 0
     state.counts[2] += held

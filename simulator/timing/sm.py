@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 from simulator.jit import jit
-from simulator.timing.banks import brought, read_operands
+from simulator.timing.banks import read_operands
 from simulator.timing.barriers import arrive, open_barrier
 from simulator.timing.branches import resolve
 from simulator.timing.choosing import choose, enter, pipe_of
@@ -191,8 +191,6 @@ def _issue(
         hold_up(state, partition, warp, late + parts, now)
     conflict = late + max(hold, code[number].port)
     state.sleep[partition] = now + 1 + conflict
-    if code[number].brings:  # its queue may send it while the port is held
-        conflict += brought(state, machine, partition)
     state.port[partition] = now + 1 + conflict
     state.held_up[partition] = conflict
     last = state.last[partition]
