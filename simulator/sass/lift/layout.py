@@ -109,7 +109,7 @@ REGISTERS = RETURN_PLACE + 2 * ROW
 
 
 # What is noted of an access: its row of the trace, and above it the line of its first byte; and
-# behind a store, with VALUE, what all of its lanes store. MARK begins a straight run. With CONSTANT
+# behind a store, with VALUE, which of its lanes store what was there. MARK begins a straight run. With CONSTANT
 # and VALUE: how many words lanes read of a constant bank, or sectors they access of local memory,
 # and above it which instruction does; of a search for lanes of one value, how many values they
 # have; of a barrier 0 where it is turned off, and where registers say which it is and how many
