@@ -57,8 +57,8 @@ class RaceState(NamedTuple):
     cluster_clocks: NDArray[np.int64]
     """Of the cluster's barrier, in even and odd turns; behind them the last turn begun."""
     writes: NDArray[np.int64]
-    """The last of each granule: warp + 1, clock, site, whether another block's warp stored it (nobody
-    notes those values); of atomics the first three."""
+    """The last of each granule: warp + 1, clock, site, whether a neighbour stored it, of which
+    the value is not noted; of atomics the first three."""
     reads: NDArray[np.int32]
     """The last of each granule by each warp: clock, site."""
     away: NDArray[np.int64]
