@@ -69,6 +69,11 @@ def planned(folder: Path, here: Measured) -> Iterator[Planned]:
     if is_source(path) and not any(name in given for name in _OF_A_LAUNCH):
         yield from _of_the_file(here, path, options)
         return
+    if "let" in given:
+        raise CheckError(
+            "the key let has no effect here: it gives values to the host code that launches in a"
+            f" source (accepted: a source, and none of {', '.join(_OF_A_LAUNCH)})"
+        )
     for name in ("grid", "block"):
         if name not in given:
             instead = (
@@ -96,7 +101,10 @@ def _of_the_file(here: Measured, path: Path, options: dict[str, Any]) -> Iterato
     only = here.entry.given.get("kernel")
     built = make_options(options["include"], options["define"] or {}, options["options"])
     device = device_for(optional_chip(options.get("chip")), options.get("arch"))
-    found = launches_in(path, built, chip=device)
+    try:
+        found = launches_in(path, built, here.entry.given.get("let"), device)
+    except LaunchError as error:
+        raise CheckError(str(error).replace("--let", "the key let")) from error
     wanted, idle = wanted_launches(found, path.name, only)
     if not wanted:
         named = f"of {only} " if only else ""
@@ -113,8 +121,8 @@ def _of_the_file(here: Measured, path: Path, options: dict[str, Any]) -> Iterato
         if each.unknown:
             problem = (
                 f"{each.kernel} is launched with values that are not known: "
-                f"{', '.join(each.unknown)} (accepted: an entry with the keys kernel, grid, block"
-                " and args)"
+                f"{', '.join(each.unknown)} (accepted: the key let, such as let = {{n = 1024}}; or"
+                " an entry with the keys kernel, grid, block and args)"
             )
             yield replace(one, error=problem), path, {}
             continue

@@ -80,6 +80,7 @@ def _show_progress(show_line: Callable[[str], None]) -> Callable[[int, int, int]
         if now - last > 0.2:
             last = now
             speed = threads / (now - start) / 1e6
-            show_line(f"block {done} of {of}, {speed:,.0f} million thread instructions/s")
+            said = f", {speed:,.0f} million thread instructions/s" if speed >= 1 else ""
+            show_line(f"block {done} of {of}{said}")
 
     return progress

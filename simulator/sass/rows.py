@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from layouts.errors import plural
@@ -29,7 +30,7 @@ _MOST_RACES = 4
 
 def make_report(
     launch: GridRun, tally: Tally, times: int, blocks: int, notes: Collection[str],
-    threads: int | None = None, differing: Collection[int] = (),
+    threads: int | None = None, differing: Mapping[int, Collection[str]] = MappingProxyType({}),
 ) -> CompiledReport:  # fmt: skip
     """Make the report of a tally, each figure `times` as large.
 
@@ -46,7 +47,7 @@ def make_report(
     threads
         Thread instructions that were executed; by default those of the tally.
     differing
-        Instructions whose accesses to global memory are not known for the whole grid.
+        Instructions with what is not known of their accesses to global memory for the whole grid.
     """
     rows = _Rows(tally, times, list(notes), differing, launch.program.requests)
     sites: dict[int, list[int]] = {}
@@ -94,7 +95,8 @@ class _Rows:
     _FIGURES = (*COSTS, *TRAFFIC, *COPIED, *TENSOR, *NEIGHBOUR)
 
     def __init__(
-        self, tally: Tally, times: int, notes: list[str], differing: Collection[int],
+        self, tally: Tally, times: int, notes: list[str],
+        differing: Mapping[int, Collection[str]],
         requests: Mapping[int, Request],
     ) -> None:  # fmt: skip
         self.requests = requests
@@ -112,6 +114,7 @@ class _Rows:
         costs: dict[str, float | None] = dict.fromkeys(self._FIGURES, 0)
         executed: int | None = int(self.tally.executed[number]) * self.times
         spaces = []
+        unknown = self.differing.get(number, ())
         for site, index in sites:
             figures = {
                 name: int(value) * self.times
@@ -129,19 +132,18 @@ class _Rows:
                 continue
             spaces.append(site.space)
             if site.unit == "tma":
-                known = number not in self.differing
                 copied = ("sectors", "bytes", "rows")
-                costs.update({name: figures[name] if known else None for name in copied})
-                executed = executed if known else None
+                costs.update({name: None if name in unknown else figures[name] for name in copied})
+                executed = None if "executed" in unknown else executed
                 continue
             if site.unit == "gmma":
                 costs.update({name: figures[name] for name in COSTS})
                 costs["tensor_cycles"] = figures["cycles"]
                 continue
             if site.space == "global":
-                known = number not in self.differing
-                costs.update({name: figures[name] if known else None for name in TRAFFIC})
-                executed = executed if known else None
+                known = not unknown
+                costs.update({name: None if name in unknown else figures[name] for name in TRAFFIC})
+                executed = None if "executed" in unknown else executed
             else:
                 known = self._is_known(site, figures)
                 costs.update({name: figures[name] if known else None for name in COSTS})

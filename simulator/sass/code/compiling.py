@@ -186,7 +186,7 @@ def compile_translation(
             continue
         new = [each for each in dict.fromkeys(wanted) if each not in request["options"]]
         if not new:
-            told = explain(answer["log"], plain, source, translation)
+            told = explain(answer["log"], plain, source, translation, arch)
             error = CompileError(told.replace(plain, name))
             error.headers = frozenset(each for each in headers if f"{each}(" in answer["log"])
             raise error
@@ -214,7 +214,7 @@ def _by_nvcc(
         translation = translate(
             source, folder, options.include, options.define, unquoted=options.unquoted
         )
-        told = explain(answer["log"], plain, source, translation)
+        told = explain(answer["log"], plain, source, translation, arch)
         raise CompileError(told.replace(plain, name))
 
 

@@ -12,6 +12,7 @@ import shlex
 from collections.abc import Sequence
 from pathlib import Path
 
+from simulator.law.chips import CHIPS, Chip
 from simulator.sass.code.headers import headers_folders, is_standard
 from simulator.sass.code.translation import Translation
 
@@ -24,14 +25,21 @@ _REDEFINED = re.compile(  # as cudafe and NVRTC say it, and as g++ does
     re.MULTILINE,
 )
 _NO_REGISTERS = re.compile(r"'setmaxnreg' ignored;? (.*?)\.?$", re.M)
+_FEATURE = re.compile(r"^ptxas .*error\s*: Feature '(.+)' requires \.target sm_(\d+)", re.M)
+_CLOSING = re.compile(r"ptxas fatal|Remark: The warnings can be suppressed")
+_COPY = re.compile(r"cp\.async(?!\.bulk|\.mbarrier)")
 _HEAD = re.compile(
     r"(?P<file>[^\n]+?)(?:\(\d+\)|:\d+:\d+): (?P<kind>[\w\- ]*?(?:error|warning|remark|note))\b"
 )
 
 
-def explain(log: str, name: str, source: str, translation: Translation) -> str:
-    """Return the text of a CompileError: the cause, the way out, the compiler's messages."""
+def explain(log: str, name: str, source: str, translation: Translation, arch: str = "") -> str:
+    """Return the text of a CompileError: the cause, the way out, the compiler's messages.
+
+    `arch`: what the source was compiled for.
+    """
     full = str(Path(name).absolute())
+    lacks, log = _lacks(log, arch)
     messages = _messages(log)
     errors = [each for each in messages if each[1].endswith(("error", "note")) or not each[0]]
     secret = _secret(translation)
@@ -45,7 +53,7 @@ def explain(log: str, name: str, source: str, translation: Translation) -> str:
             hidden += 1
         else:
             shown.append(_masked(text, secret).replace(full, name))
-    said = [f"{name} does not compile:"]
+    said = [f"{name} does not compile:", *lacks]
     everything = "\n".join(text for _, _, text in errors)
     said += _causes(everything, "\n".join(shown), name, translation)
     said += shown[:_MOST]
@@ -62,6 +70,35 @@ def explain(log: str, name: str, source: str, translation: Translation) -> str:
             " compile_commands.json names: pass -I FOLDER for what the compiler says of them"
         )
     return "\n".join(said)
+
+
+def _lacks(log: str, arch: str) -> tuple[list[str], str]:
+    """Say which instructions an architecture does not have, and return the rest of what was said.
+
+    `ptxas` names lines of its own input, which nobody has.
+    """
+    found = list(dict.fromkeys(_FEATURE.findall(log)))
+    said = []
+    for since in sorted({int(each) for _, each in found}):
+        named = [name for name, each in found if int(each) == since]
+        short = [each for each in named if not any(each.startswith(f"{one}.") for one in named)]
+        known = [Chip.of(name) for name in CHIPS]
+        chips = [each for each in known if each.capability >= since]
+        chip = f"--chip {min(chips, key=lambda each: each.capability).name}, or " if chips else ""
+        said.append(
+            f"  {arch or 'this architecture'} has no {', '.join(short)} (sm_{since} was the first;"
+            f" next: {chip}--arch sm_{since}). For older chips write another way within"
+            f" #if __CUDA_ARCH__ < {10 * since}."
+        )
+        if any(_COPY.match(each) for each in named):
+            said.append(
+                "  __pipeline_memcpy_async of <cuda_pipeline.h> needs no other way: there it copies"
+                " through registers."
+            )
+    rest = [line for line in log.splitlines() if not _FEATURE.match(line)]
+    others = [line for line in rest if not _CLOSING.match(line)]
+    is_all = found and not any("error" in line for line in others)
+    return said, "\n".join(others if is_all else rest)
 
 
 def warned(log: str, defined: Sequence[str]) -> tuple[str, ...]:

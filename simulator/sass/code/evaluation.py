@@ -47,12 +47,20 @@ _ACTS = re.compile(
 )
 # What may do something when it is evaluated: calls, assignments.
 _DEEPEST_ALIAS = 8
+_IN_WORDS = {"and": "&&", "or": "||", "not": "!", "not_eq": "!=", "bitand": "&", "bitor": "|",
+             "xor": "^", "compl": "~"}  # fmt: skip
 _INTEGER = re.compile(r"(0[xX][0-9a-fA-F]+|0[bB][01]+|\d+)([uUlLzZ]*)")
 
 
 def text_of(node: Node) -> str:
     """Return the source of a node, on one line."""
     return " ".join((node.text or b"").decode(errors="replace").split())
+
+
+def _operator(node: Node) -> str:
+    """Return an operator by its sign: `not` is another way to write `!`."""
+    text = text_of(node)
+    return _IN_WORDS.get(text, text)
 
 
 class Evaluator:
@@ -202,7 +210,7 @@ class Evaluator:
         value = self.value(node.child_by_field_name("argument"))
         if isinstance(value, Unknown):
             return value
-        operator = text_of(node.children[0])
+        operator = _operator(node.children[0])
         if operator == "-":
             return arithmetic("-", 0, value)
         if operator == "~":
@@ -211,7 +219,7 @@ class Evaluator:
 
     def _binary_expression(self, node: Node) -> Any:
         left = self.value(node.child_by_field_name("left"))
-        operator = text_of(node.children[1])
+        operator = _operator(node.children[1])
         if isinstance(left, int | float) and operator == ("||" if left else "&&"):
             return bool(left)  # what stands on the right is not evaluated
         right = self.value(node.child_by_field_name("right"))

@@ -25,6 +25,12 @@ LAUNCH = {"cudaLaunchKernel", "cudaLaunchCooperativeKernel", "cudaLaunchKernelEx
 LAUNCHES = re.compile(r"<<<|\bcudaLaunch")
 """What a text that launches has."""
 _ENDS = re.compile(r"(std::)?(exit|abort|quick_exit|_Exit) ?\(")
+_GIVEN = {
+    "init_declarator": ("declarator", "value"),
+    "assignment_expression": ("left", "right"),
+}
+_WRAPPED = ("argument_list", "initializer_list", "parenthesized_expression")
+_TRUTHS = {"<", ">", "<=", ">=", "==", "!=", "&&", "||", "!", "not", "and", "or", "not_eq"}
 _WORD = re.compile(r"[A-Za-z_]\w*")
 _FILLS = re.compile(r"\bcudaMalloc\w*\s*\([^;]*\[")
 _MOST_LAUNCHING = 32
@@ -98,9 +104,37 @@ def from_case(cases: Sequence[Node], first: int) -> list[Node]:
 def refuses_arguments(node: Node, names: set[str]) -> bool:
     """Whether an `if` ends main because of its arguments' `names`: if (argc != 2) return 1;."""
     condition, then = (node.child_by_field_name(n) for n in ("condition", "consequence"))
-    if condition is None or then is None or names.isdisjoint(_WORD.findall(text_of(condition))):
+    if condition is None or then is None or not _leaves(then):
         return False
-    return _leaves(then)
+    function = node
+    while function.parent is not None and function.type != "function_definition":
+        function = function.parent
+    return not _with_truths(function, names).isdisjoint(_WORD.findall(text_of(condition)))
+
+
+def _with_truths(function: Node, names: set[str]) -> set[str]:
+    """Return the names, and variables that say what holds of them: bool has = argc > 1;."""
+    made = [
+        (text_of(name), {*_WORD.findall(text_of(value))})
+        for each in walk(function)
+        if each.type in _GIVEN
+        and (name := each.child_by_field_name(_GIVEN[each.type][0])) is not None
+        and (value := each.child_by_field_name(_GIVEN[each.type][1])) is not None
+        and _is_truth(value)
+    ]
+    found, before = set(names), 0
+    while len(found) > before:
+        before = len(found)
+        found |= {name for name, words in made if words & found}
+    return found
+
+
+def _is_truth(node: Node) -> bool:
+    """Whether an expression compares, or joins comparisons."""
+    while node.type in _WRAPPED and len(node.named_children) == 1:
+        node = node.named_children[0]
+    operators = [text_of(each) for each in node.children if not each.is_named]
+    return node.type in ("binary_expression", "unary_expression") and operators[0] in _TRUTHS
 
 
 def _leaves(node: Node) -> bool:
@@ -114,7 +148,10 @@ def _leaves(node: Node) -> bool:
 
 def asks_arguments(main: Node | None, names: set[str]) -> bool:
     """Whether main goes on by its arguments' `names`: n = argc > 1 ? atoi(argv[1]) : 512."""
-    return main is not None and any(
+    if main is None:
+        return False
+    names = _with_truths(main, names)
+    return any(
         not names.isdisjoint(_WORD.findall(text_of(condition)))
         and not refuses_arguments(each, names)
         for each in walk(main)

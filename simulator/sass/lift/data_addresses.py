@@ -2,7 +2,8 @@
 
 A histogram's bins, a gather's indices: other data, other bank conflicts. This walks the kernel's
 ways and follows the registers; what a branch on data chooses is not followed. A guarded write
-leaves the old value only in the lanes that the guard keeps out, until its predicate may change.
+leaves the old value only in the lanes that the guard keeps out, until its predicate may change. Of
+several guards in turn, those whose predicates have not changed still tell the lanes.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ _COUNTED = re.compile(r"(?:LDS|STS|ATOMS)(?:\.|$)")
 _ADDRESS = re.compile(r"\[[^\]]*\]")
 _LEAVES = re.compile(r"(?:EXIT|RET\.|BRA$|BRA\.U$)")
 _PREDICATES = re.compile(r"(?:!?U?P[\dTR]\s*,\s*)+")
+_MOST_GUARDS = 3
 _PREDICATE = re.compile(r"(?<![\w.])U?P[\dR](?!\w)")
 
 
@@ -51,8 +53,8 @@ class _Known(NamedTuple):
 
     whole: frozenset[str] = frozenset()
     """In any lane."""
-    partly: frozenset[tuple[str, str]] = frozenset()
-    """Each with a guard: in the lanes where that is true."""
+    partly: frozenset[tuple[str, frozenset[str]]] = frozenset()
+    """Each with some guards: in the lanes where all of these are true."""
 
     def joined(self, other: _Known) -> _Known:
         """Return what holds data where one of two ways leads."""
@@ -94,7 +96,7 @@ class _Step(NamedTuple):
         if not (registers and known.partly):
             return False
         unread = _opposite(self.guard)
-        return any(name in registers and guard != unread for name, guard in known.partly)
+        return any(name in registers and unread not in guards for name, guards in known.partly)
 
     def leaves(self, known: _Known, takes: bool) -> _Known:
         """Return what holds loaded data behind it; `takes`: what it writes does, too."""
@@ -103,24 +105,31 @@ class _Step(NamedTuple):
             return _Known(whole)
         if not (self.writes or self.predicates):
             return known
-        partly = {
-            (name, guard)
-            for name, guard in known.partly
-            if name not in self.writes or self.guard not in ("", guard)
-        }
-        if self.guard:
-            partly |= {(name, _opposite(self.guard)) for name in self.writes & known.whole}
+        held = {(name, frozenset[str]()) for name in known.whole & self.writes}
+        partly = set()
+        for name, guards in {*known.partly, *held}:
+            if name not in self.writes:
+                partly.add((name, guards))
+            elif self.guard and self.guard not in guards:
+                more = {_opposite(self.guard)} if len(guards) < _MOST_GUARDS else ()
+                partly.add((name, guards.union(more)))
         if takes:
-            partly |= {(name, self.guard) for name in self.writes}
-        changed = {
-            (name, guard)
-            for name, guard in partly
-            if not guard  # all lanes share a uniform register, whichever wrote it
-            or (name[0] == "U" and "UP" not in guard)
-            or not self.predicates.isdisjoint((guard.lstrip("@!"), "PR"))
-        }
-        whole = (known.whole - self.writes) | {name for name, _ in changed}
-        return _Known(whole, frozenset(partly - changed))
+            partly |= {
+                (name, frozenset([self.guard] if self.guard else ())) for name in self.writes
+            }
+        partly = {(name, self._still(name, guards)) for name, guards in partly}
+        whole = (known.whole - self.writes) | {name for name, guards in partly if not guards}
+        return _Known(whole, frozenset(each for each in partly if each[0] not in whole))
+
+    def _still(self, name: str, guards: frozenset[str]) -> frozenset[str]:
+        """Return the guards that tell behind it, too, in which lanes a register holds data."""
+        return frozenset(
+            guard
+            for guard in guards
+            if self.predicates.isdisjoint((guard.lstrip("@!"), "PR"))
+            # All lanes share a uniform register, whichever wrote it.
+            and (name[0] != "U" or "UP" in guard)
+        )
 
 
 def _opposite(guard: str) -> str:

@@ -9,6 +9,9 @@ less. So what is found has no order, and some may not be found. Where a warp arr
 of another block, only what is before its last fence of the cluster is ordered: that fence is what
 machine code has of `.release.cluster` (PTX ISA, "mbarrier.arrive"; NVRTC 13.5).
 
+A lane that stores what lies at its address already is in order with the store before: whichever
+comes first, the same is left.
+
 A warp that reads a tile in another block's memory must be behind a wait for the tile's mbarrier.
 The copy that brings a tile must be behind what others read there before.
 A block's shared memory is gone when the block ends: accesses that nobody waited for are found, too.
@@ -162,8 +165,6 @@ class RaceWatch:
         ]
         full = [(1 << min(32, threads - 32 * warp)) - 1 for warp in range(own)]
         size = size if self.is_needed else 0
-        writes = np.zeros((blocks * size, 7), np.int64)
-        writes[:, 3] = -1
         waiting = np.full((5, warps), -1, np.int64)
         waiting[3:] = 0
         shift = granule.bit_length() - 1
@@ -183,7 +184,7 @@ class RaceWatch:
             barriers=np.zeros((blocks, 3, 16), np.int64),
             waiting=waiting,
             cluster_clocks=np.zeros((3, columns), np.int64),
-            writes=writes,
+            writes=np.zeros((blocks * size, 7), np.int64),
             reads=np.zeros((blocks * size, warps, 2), np.int32),
             away=np.zeros((blocks, warps, 2), np.int64),
             pairs=np.zeros((_MOST_PAIRS, 4), np.int64),

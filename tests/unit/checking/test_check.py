@@ -293,6 +293,26 @@ class TestKernels:
         (outcome,) = checked("[[kernel]]\nfile='k.cu'\nconflicts=0\n").outcomes
         assert outcome.error.startswith("no launch is in k.cu (accepted: the keys grid, block")
 
+    def test_values_that_the_host_code_does_not_tell(self, checked: Check, write: Write) -> None:
+        asked = "int n = atoi(argv[1]); turn<<<n,"
+        write(KERNEL.replace("turn<<<1,", asked), "k.cu")
+        entry = "[[kernel]]\nfile='k.cu'\nconflicts=0\n"
+        (outcome,) = checked(entry).outcomes
+        assert "not known: n (accepted: the key let, such as let = {n = 1024};" in outcome.error
+        assert findings(checked(f"{entry}let = {{n = 2}}\n")) == [("entry", "conflicts", 7)]
+        assert checked(f"{entry}let = {{n = 2}}\n".replace("=0", "=1984")).code == 0
+        report = checked(f"{entry}let = {{m = 2}}\n")
+        assert report.code == 2
+        assert "the key let m=2: m is not a variable of host code" in str(report)
+        assert "leave out the key let)" in str(report)
+        report = checked(f"{entry}let = {{n = 2}}\ngrid = 1\nblock = 32\n")
+        assert "the key let has no effect here" in str(report)
+
+    @pytest.mark.parametrize("value", ["2", "{n = '2'}", "{n = true}", "{p.n = 2}", "{n = inf}"])
+    def test_let_takes_numbers(self, value: str, checked: Check) -> None:
+        with pytest.raises(CheckError, match=r"let: .*a table of numbers, such as \{n = 1024"):
+            checked(f"[[kernel]]\nfile='k.cu'\nlet = {value}\n")
+
     def test_two_launches_of_one_kernel_have_two_names(self, checked: Check, write: Write) -> None:
         launch = "turn<<<1, dim3(32, 32)>>>(a, b);"
         write(KERNEL.replace(launch, f"{launch} {launch.replace('<<<1', '<<<2')}"), "k.cu")

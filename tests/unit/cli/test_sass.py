@@ -339,12 +339,18 @@ def test_a_log_is_told_what_a_slow_run_waits_for(
     assert capsys.readouterr().err == ""
 
 
+@pytest.mark.parametrize(
+    ("threads", "said"),
+    [(1000, ""), (90_000_000, r", \d+ million thread instructions/s")],
+)
 def test_a_log_is_told_now_and_then_how_far_a_long_run_is(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    threads: int, said: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    """Its speed is not said before there is one: the first block may still be compiled."""
+
     def long(given: object, *, progress: Callable[[int, int, int], None], **more: object) -> None:
         time.sleep(0.25)  # progress that comes sooner is not told
-        progress(1000, 3, 16)
+        progress(threads, 3, 16)
         time.sleep(1.0)
 
     monkeypatch.setattr(replay, "replay_compiled", long)
@@ -353,7 +359,7 @@ def test_a_log_is_told_now_and_then_how_far_a_long_run_is(
     command._replay("x.cu")
     first, second, *_ = capsys.readouterr().err.splitlines()
     assert first == second
-    assert re.fullmatch("bankwise: block 3 of 16, 0 million thread instructions/s …", first)
+    assert re.fullmatch(f"bankwise: block 3 of 16({said}) …", first)
 
 
 def test_saved_arrays_are_not_written_over(

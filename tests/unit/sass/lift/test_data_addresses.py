@@ -57,6 +57,41 @@ def found(*code: str) -> list[int]:
             (LOADED, "@P0 MOV R4, 0x4", "@P0 LDS R6, [R4]", "ISETP P0, PT, R0, 0x4, PT", "BRA `2"),
             [2],
         ),
+        # Of two guards in turn, one still tells the lanes when the other's predicate has changed.
+        (
+            (
+                f"@!P0 {LOADED}",
+                "@!P1 MOV R4, 0x4",
+                "ISETP P0, PT, R0, 0x4, PT",
+                "@!P1 LDS R6, [R4]",
+            ),
+            [],
+        ),
+        (
+            (
+                f"@!P0 {LOADED}",
+                "@!P1 MOV R4, 0x4",
+                "ISETP P1, PT, R0, 0x4, PT",
+                "@!P0 LDS R6, [R4]",
+            ),
+            [3],
+        ),
+        (
+            (f"@!P0 {LOADED}", "@!P1 MOV R4, 0x4", "ISETP P1, PT, R0, 0x4, PT", "@P0 LDS R6, [R4]"),
+            [],
+        ),
+        (
+            (f"@!P0 {LOADED}", "@!P1 MOV R4, 0x4", "ISETP P0, PT, R0, 0x4, PT", "@P1 LDS R6, [R4]"),
+            [3],
+        ),
+        (
+            (LOADED, "@P0 MOV R4, 0x4", "@P1 MOV R4, 0x8", "@P0 LDS R6, [R4]", "@P1 LDS R7, [R4]"),
+            [],
+        ),
+        (
+            (LOADED, "@P0 MOV R4, 0x4", "@P1 MOV R4, 0x8", "@!P0 LDS R6, [R4]"),
+            [3],
+        ),
         ((LOADED, "@P0 SHFL.IDX P0, R5, R4, 0x1, 0x1f", "@!P0 LDS R6, [R5]"), [2]),
         ((LOADED, "@P0 R2UR UR4, R4", "@!P0 LDS R6, [R0+UR4]"), [2]),  # it is the whole warp's
         ((LOADED, "ISETP.LT P0, PT, R4, 0x4, PT", "LDS R6, [R4]"), [2]),
