@@ -202,8 +202,8 @@ def _lea(line: Line) -> Emit:
         else:
             low = low << shift
         total, over = _carries(low, addend)
-        if not high and b.negative:
-            over = over | (addend == 0)
+        if not high and (a.negative or b.negative):  # less nothing is no borrow
+            over = over | ((low if a.negative else addend) == 0)
         if carry_in != NEVER:
             one = block.condition(carry_in)
             total = total + one.resized(32)
