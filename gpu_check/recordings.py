@@ -319,7 +319,7 @@ PackagedTable = Literal[
     "h200_tags", "h200_tails",
     "h200_tile_rows",
     "h200_timed_again", "h200_timed_again_estimates",
-    "h200_timed_newest_estimates", "h200_timed_sixteenth", "h200_timed_sixteenth_estimates",
+    "h200_timed_fortieth_estimates", "h200_timed_newest_estimates", "h200_timed_sixteenth", "h200_timed_sixteenth_estimates",
     "h200_timed_thirtyseventh", "h200_timed_thirtyseventh_estimates", "h200_timed_thirtysixth",
     "h200_timed_thirtysixth_estimates", "h200_timed_thirtyeighth",
     "h200_timed_thirtyeighth_estimates",
