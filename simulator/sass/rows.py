@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any
 
 from layouts.errors import plural
@@ -30,7 +29,7 @@ _MOST_RACES = 4
 
 def make_report(
     launch: GridRun, tally: Tally, times: int, blocks: int, notes: Collection[str],
-    threads: int | None = None, differing: Mapping[int, Collection[str]] = MappingProxyType({}),
+    threads: int | None = None, differing: Collection[int] = (),
 ) -> CompiledReport:  # fmt: skip
     """Make the report of a tally, each figure `times` as large.
 
@@ -47,7 +46,7 @@ def make_report(
     threads
         Thread instructions that were executed; by default those of the tally.
     differing
-        Instructions with what is not known of their accesses to global memory for the whole grid.
+        Instructions whose accesses to global memory are not known for the whole grid.
     """
     rows = _Rows(tally, times, list(notes), differing, launch.program.requests)
     sites: dict[int, list[int]] = {}
@@ -95,8 +94,7 @@ class _Rows:
     _FIGURES = (*COSTS, *TRAFFIC, *COPIED, *TENSOR, *NEIGHBOUR)
 
     def __init__(
-        self, tally: Tally, times: int, notes: list[str],
-        differing: Mapping[int, Collection[str]],
+        self, tally: Tally, times: int, notes: list[str], differing: Collection[int],
         requests: Mapping[int, Request],
     ) -> None:  # fmt: skip
         self.requests = requests
@@ -114,7 +112,6 @@ class _Rows:
         costs: dict[str, float | None] = dict.fromkeys(self._FIGURES, 0)
         executed: int | None = int(self.tally.executed[number]) * self.times
         spaces = []
-        unknown = self.differing.get(number, ())
         for site, index in sites:
             figures = {
                 name: int(value) * self.times
@@ -132,18 +129,19 @@ class _Rows:
                 continue
             spaces.append(site.space)
             if site.unit == "tma":
+                known = number not in self.differing
                 copied = ("sectors", "bytes", "rows")
-                costs.update({name: None if name in unknown else figures[name] for name in copied})
-                executed = None if "executed" in unknown else executed
+                costs.update({name: figures[name] if known else None for name in copied})
+                executed = executed if known else None
                 continue
             if site.unit == "gmma":
                 costs.update({name: figures[name] for name in COSTS})
                 costs["tensor_cycles"] = figures["cycles"]
                 continue
             if site.space == "global":
-                known = not unknown
-                costs.update({name: None if name in unknown else figures[name] for name in TRAFFIC})
-                executed = None if "executed" in unknown else executed
+                known = number not in self.differing
+                costs.update({name: figures[name] if known else None for name in TRAFFIC})
+                executed = executed if known else None
             else:
                 known = self._is_known(site, figures)
                 costs.update({name: figures[name] if known else None for name in COSTS})

@@ -31,7 +31,6 @@ Blocks = Literal["sample", "all"]
 BLOCKS: tuple[Blocks, ...] = get_args(Blocks)
 
 _MOST_BLOCKS = 1 << 24
-_LINES = {"lines", "ideal_lines"}
 _TOGETHER = (
     "a cooperative launch: all blocks ran at once, by turns; how often they looked whether the"
     " others had arrived (instructions and sectors of those loops) depends on the turns"
@@ -147,21 +146,13 @@ def _sampled(launch: GridRun, count: int, notes: Sequence[str]) -> CompiledRepor
         notes.append(
             f"{ran} of {count} blocks were run; their counts are equal and are used for all {count}"
         )
-        differing: dict[int, frozenset[str]] = {}
-        for each in tallies[1:]:
-            for number, names in first.differing(each, sites).items():
-                differing[number] = differing.get(number, frozenset()) | names
-        for is_said, what in ((True, "figures"), (False, "numbers of lines")):
-            places = [
-                launch.place(number)
-                for number in sorted(differing)
-                if bool(differing[number] - _LINES) is is_said
-            ]
-            if places:
-                notes.append(
-                    f"global memory: {', '.join(places)}: the blocks' {what} differ, and are not"
-                    " known for the grid (--blocks all / blocks='all' runs every block)"
-                )
+        differing = sorted(set().union(*(first.differing(each, sites) for each in tallies[1:])))
+        if differing:
+            notes.append(
+                f"global memory: {', '.join(map(launch.place, differing))}: the blocks' figures"
+                " differ, and are not known for the grid (--blocks all / blocks='all' runs every"
+                " block)"
+            )
         return make_report(launch, first, times, ran, notes, total.threads, differing)
     notes.append(
         f"{ran} of {count} blocks ran and did not agree: the figures are the sums of those"
