@@ -9,9 +9,6 @@ less. So what is found has no order, and some may not be found. Where a warp arr
 of another block, only what is before its last fence of the cluster is ordered: that fence is what
 machine code has of `.release.cluster` (PTX ISA, "mbarrier.arrive"; NVRTC 13.5).
 
-A lane that stores what lies at its address already is in order with the store before: whichever
-comes first, the same is left.
-
 A warp that reads a tile in another block's memory must be behind a wait for the tile's mbarrier.
 The copy that brings a tile must be behind what others read there before.
 A block's shared memory is gone when the block ends: accesses that nobody waited for are found, too.
