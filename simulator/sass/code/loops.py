@@ -106,10 +106,9 @@ def refuses_arguments(node: Node, names: set[str]) -> bool:
     condition, then = (node.child_by_field_name(n) for n in ("condition", "consequence"))
     if condition is None or then is None or not _leaves(then):
         return False
-    function = node
-    while function.parent is not None and function.type != "function_definition":
-        function = function.parent
-    return not _with_truths(function, names).isdisjoint(_WORD.findall(text_of(condition)))
+    if LAUNCHES.search(text_of(then)):  # what it does then is not to refuse
+        return False
+    return not _with_truths(_function_of(node), names).isdisjoint(_WORD.findall(text_of(condition)))
 
 
 def _with_truths(function: Node, names: set[str]) -> set[str]:
@@ -118,6 +117,7 @@ def _with_truths(function: Node, names: set[str]) -> set[str]:
         (text_of(name), {*_WORD.findall(text_of(value))})
         for each in walk(function)
         if each.type in _GIVEN
+        and _function_of(each) == function
         and (name := each.child_by_field_name(_GIVEN[each.type][0])) is not None
         and (value := each.child_by_field_name(_GIVEN[each.type][1])) is not None
         and _is_truth(value)
@@ -127,6 +127,13 @@ def _with_truths(function: Node, names: set[str]) -> set[str]:
         before = len(found)
         found |= {name for name, words in made if words & found}
     return found
+
+
+def _function_of(node: Node) -> Node:
+    """Return the function that a node is in, or the lambda."""
+    while node.parent is not None and node.type not in ("function_definition", "lambda_expression"):
+        node = node.parent
+    return node
 
 
 def _is_truth(node: Node) -> bool:

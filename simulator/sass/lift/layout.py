@@ -109,15 +109,15 @@ REGISTERS = RETURN_PLACE + 2 * ROW
 
 
 # What is noted of an access: its row of the trace, and above it the line of its first byte; and
-# behind a store, with VALUE, which of its lanes store what was there. MARK begins a straight run.
-# With CONSTANT and VALUE: how many words lanes read of a constant bank, or sectors they access of
-# local memory, and above it which instruction does; of a search for lanes of one value, how many
-# values they have; of a barrier 0 where it is turned off, and where registers say which it is and
-# how many warps it is for, its number, 16 times the warps, and one. Of a table of constants that is
-# larger than a cache, above the instruction: the first line of 64 bytes that is read, and one, and
-# how many lines are. Of local memory above the sectors how many lines lanes access, and whether
-# they fill the sectors; above the instruction the lowest word, and one, and 4,096 times the
-# highest, and one.
+# behind a store, with VALUE, what all of its lanes store. MARK begins a straight run. With CONSTANT
+# and VALUE: how many words lanes read of a constant bank, or sectors they access of local memory,
+# and above it which instruction does; of a search for lanes of one value, how many values they
+# have; of a barrier 0 where it is turned off, and where registers say which it is and how many
+# warps it is for, its number, 16 times the warps, and one. Of a table of constants that is larger
+# than a cache, above the instruction: the first line of 64 bytes that is read, and one, and how
+# many lines are. Of local memory above the sectors how many lines lanes access, and whether they
+# fill the sectors; above the instruction the lowest word, and one, and 4,096 times the highest,
+# and one.
 LINE_SHIFT, LINE_MASK = 32, (1 << 25) - 1
 CONSTANT, VALUE, MARK = 60, 61, 62
 CONSTANT_SHIFT = 16

@@ -37,7 +37,7 @@ from simulator.sass.lift.state import context, field, note
 from simulator.sass.lift.values import Value
 from simulator.sass.lift.watching import watch_read, watch_write
 
-__all__ = ["first_lanes", "note_kept", "shuffled", "stacked"]
+__all__ = ["first_lanes", "shuffled", "stacked"]
 
 _NARROW = [POINTER, I32, WORDS, I64, I64]
 _WIDE = [POINTER, I32, vector(I64), I64, I64]
@@ -101,7 +101,7 @@ def _access(at: Emitter, find, access, width: int, variant: int, counted: bool) 
     if counted:
         trace(at, block, warp, site, place)
         if access is _store and find is in_shared:
-            _note_kept(at, block, place, at.beside(warp, row), width)
+            _note_value(at, block, place, at.beside(warp, row), width)
     if find is in_local:  # `site` is the instruction's number, where it is known
         _note_sectors(at, block, mask, addresses, site, width)
     if find is in_shared:
@@ -110,27 +110,17 @@ def _access(at: Emitter, find, access, width: int, variant: int, counted: bool) 
     at.give(at.bit(True))
 
 
-def _note_kept(at: Emitter, block: Value, place: Place, rows: Value, width: int) -> None:
-    """Note the lanes that store what is there already."""
+def _note_value(at: Emitter, block: Value, place: Place, rows: Value, width: int) -> None:
+    """Note what all lanes store, where it is the same: of several words, a number made of them."""
     with at.when(field(at, block, "noting") != 0, likely=False):
-        differs, active = at.i32(0), place.mask.by_lane
+        first, differs = at.i32(0), at.i32(0)
         for part in range(max(1, width // 4)):
             values = at.load(rows, WORDS, part * ROW)
-            if width < 4:
-                pointers = at.beside(place.base, (place.offsets & -4).resized(64, signed=True))
-                word = at.gather(pointers, active, values, 4) >> ((place.offsets & 3) * 8)
-                unlike = ((word ^ values) & ((1 << 8 * width) - 1)) != 0
-            else:
-                pointers = at.beside(at.beside(place.base, 4 * part), place.offsets)
-                unlike = at.gather(pointers, active, values, 4) != values
-            differs = differs | unlike.ballot
-        note_kept(at, block, place.mask & ~differs)
-
-
-def note_kept(at: Emitter, block: Value, lanes_of: Value) -> None:
-    """Note, behind a store, which lanes stored what was there: bits; nothing where they are 0."""
-    with at.when(lanes_of != 0):
-        note(at, block, lanes_of.resized(64) | 1 << VALUE)
+            word = values.lane(place.mask.lowest)
+            differs = differs | (values != word).ballot & place.mask
+            first = first * 0x01000193 + word
+        with at.when(differs == 0):
+            note(at, block, first.resized(64) | 1 << VALUE)
 
 
 def _note_sectors(

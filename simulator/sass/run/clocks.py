@@ -27,6 +27,10 @@ lands there are the block, from bit 32 on, and the place, and then the bytes.
 """
 
 
+UNKNOWN = -2
+"""A value that was stored, where nobody notes it: of what goes to a neighbour."""
+
+
 class RaceState(NamedTuple):
     """What is known of the program, and of the blocks so far; arrays of integers."""
 
@@ -57,8 +61,7 @@ class RaceState(NamedTuple):
     cluster_clocks: NDArray[np.int64]
     """Of the cluster's barrier, in even and odd turns; behind them the last turn begun."""
     writes: NDArray[np.int64]
-    """The last of each granule: warp + 1, clock, site, whether a neighbour stored it, of which
-    the value is not noted; of atomics the first three."""
+    """The last of each granule: warp + 1, clock, site, value; of atomics the first three."""
     reads: NDArray[np.int32]
     """The last of each granule by each warp: clock, site."""
     away: NDArray[np.int64]
@@ -264,9 +267,9 @@ def examine(events, heads, trace, state, rank, place):  # type: ignore[no-untype
             place += 1
             continue
         row = event & 0xFFFFFFFF
-        kept = np.int64(0)  # lanes that store what is there: who comes first makes no difference
+        value = np.int64(-1)
         if place + 1 < len(events) and events[place + 1] >> SYNC == 2:
-            kept = events[place + 1] & 0xFFFFFFFF
+            value = events[place + 1] & 0xFFFFFFFF
             place += 1
         place += 1
         site = np.int64(heads[row, 0])
@@ -283,6 +286,8 @@ def examine(events, heads, trace, state, rank, place):  # type: ignore[no-untype
         first = (((event >> 32) & 0x1FFFFFF) << 7) + heads[row, 2]
         own = clocks[warp, warp]
         granules = max(1, about[1, site] >> shift)
+        if about[3, site]:
+            value = np.int64(UNKNOWN)
         for lane in range(about[2, site]):
             if not (mask >> lane) & 1:
                 continue
@@ -299,8 +304,8 @@ def examine(events, heads, trace, state, rank, place):  # type: ignore[no-untype
             for g in range(begin, min(begin + granules, (block + 1) * size)):
                 writer = writes[g, 0] - 1
                 if writer >= 0 and writer != warp and writes[g, 1] > clocks[warp, writer]:
-                    unknown = about[3, site] or writes[g, 3]
-                    same = kind == 2 and (unknown or (kept >> lane) & 1)
+                    unknown = value == UNKNOWN or writes[g, 3] == UNKNOWN
+                    same = kind == 2 and (unknown or (value >= 0 and value == writes[g, 3]))
                     if not same and not (kind == 3 and locks):
                         _report(pairs, done, writes[g, 2], site, writer, warp)
                 writer = writes[g, 4] - 1
@@ -317,22 +322,12 @@ def examine(events, heads, trace, state, rank, place):  # type: ignore[no-untype
                     for reader in range(warps):
                         if reader != warp and reads[g, reader, 0] > clocks[warp, reader]:
                             _report(pairs, done, reads[g, reader, 1], site, reader, warp)
-        for lane in range(about[2, site] if kind != 1 else 0):
-            if not (mask >> lane) & 1:
-                continue
-            block, at = rank, first + trace[row, lane]
-            if about[3, site]:
-                block, at = at >> 24, (at & 0xFFFFFF) - start_of_shared
-                if not 0 <= block < len(state.away):
-                    continue
-            begin = block * size + (at >> shift)
-            for g in range(begin, min(begin + granules, (block + 1) * size)):
                 last = 0 if kind == 2 else 4
                 writes[g, last] = warp + 1
                 writes[g, last + 1] = own
                 writes[g, last + 2] = site
                 if kind == 2:
-                    writes[g, 3] = about[3, site]
+                    writes[g, 3] = value
         if kind == 3 and locks:
             _join(clocks[warps], clocks[warp])
             clocks[warp, warp] += 1

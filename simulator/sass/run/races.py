@@ -162,6 +162,8 @@ class RaceWatch:
         ]
         full = [(1 << min(32, threads - 32 * warp)) - 1 for warp in range(own)]
         size = size if self.is_needed else 0
+        writes = np.zeros((blocks * size, 7), np.int64)
+        writes[:, 3] = -1
         waiting = np.full((5, warps), -1, np.int64)
         waiting[3:] = 0
         shift = granule.bit_length() - 1
@@ -181,7 +183,7 @@ class RaceWatch:
             barriers=np.zeros((blocks, 3, 16), np.int64),
             waiting=waiting,
             cluster_clocks=np.zeros((3, columns), np.int64),
-            writes=np.zeros((blocks * size, 7), np.int64),
+            writes=writes,
             reads=np.zeros((blocks * size, warps, 2), np.int32),
             away=np.zeros((blocks, warps, 2), np.int64),
             pairs=np.zeros((_MOST_PAIRS, 4), np.int64),

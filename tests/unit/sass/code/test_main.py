@@ -86,3 +86,21 @@ def test_operators_may_be_words(text: str, grid: str) -> None:
     body = f"int n = 6; k<<<{text}, 32>>>(nullptr, n);"
     (launch,) = find_launches(f"{KERNEL}int main() {{ {body} }}").launches
     assert launch.grid == grid
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "bool none = argc < 2; if (none) { k<<<3, 32>>>(nullptr, 3); return 0; }",
+        "if (argc < 2) { k<<<3, 32>>>(nullptr, 3); return 0; }",
+        "auto many = [](int argc) { bool own = argc > 1; return own; }; int own = 3;"
+        " if (own == 3) { k<<<3, 32>>>(nullptr, 3); return 0; }",
+        "int n = 3; if (n < 8) { bool n = argc > 1; } if (n == 3) { k<<<n, 32>>>(nullptr, n);"
+        " return 0; }",
+    ],
+)
+def test_what_launches_before_it_ends_main_refuses_nothing(body: str) -> None:
+    """It was skipped, and what is launched with arguments was told instead."""
+    source = f"{KERNEL}int main(int argc, char **argv) {{ {body} k<<<77, 32>>>(nullptr, 9); }}"
+    first = find_launches(source).launches[0]
+    assert first.grid == "3"

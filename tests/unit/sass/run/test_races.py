@@ -17,10 +17,6 @@ SHARED = (
 )
 I = "threadIdx.x"  # noqa: E741
 NAMED = 'asm volatile("bar.sync %0, 64;" :: "r"({}) : "memory");'
-MATRIX = (
-    'asm volatile("stmatrix.sync.aligned.m8n8.x1.shared.b16 [%0], {{%1}};"'
-    ' :: "r"((int)__cvta_generic_to_shared(s) + 16 * (threadIdx.x % 8)), "r"({}) : "memory");'
-)
 
 UNORDERED = (
     # A store and a load without a barrier.
@@ -30,14 +26,6 @@ UNORDERED = (
      " o[i!] += s[127 - i!]; }", ("loads", "stores to", "source.cu:5", "source.cu:3")),
     # Different values at one address.
     ("n = i!;\n __syncthreads(); o[i!] = n;", (r"stores to what \S*source.cu:2 ",)),
-    ("s[i! % 32] = i!;\n __syncthreads(); o[i!] = s[i!];", (r"stores to what \S*source.cu:2 ",)),
-    # Different values at one address, one of which is there already.
-    ("n = i! < 33 ? 31 : i!;\n __syncthreads(); o[i!] = n;", (r"stores to what \S*source.cu:2 ",)),
-    # Halves of a word that was stored whole.
-    ("if (i! < 32) s[i!] = 1; else ((short *)s)[i! % 32] = i!;\n __syncthreads(); o[i!] = s[i!];",
-     (r"stores to what \S*source.cu:2 ",)),
-    ("if (i! < 64) " + MATRIX.format("i! / 32") + "\n __syncthreads(); o[i!] = s[i!];",
-     (r"stores to what \S*source.cu:2 ",)),
     # Thread 0 sets what the others add to.
     ("if (i! == 0) n = 0;\n atomicAdd(&n, int(o[i!])); __syncthreads(); o[i!] = n;",
      (r"adds to what \S*source.cu:2 ",)),
@@ -54,12 +42,6 @@ UNORDERED = (
 ORDERED = (
     # Many may store one value, of several words too.
     "((double2 *)s)[0] = {1, 2}; __syncthreads(); o[i!] = s[i!];",
-    # Warps may store the same, whatever it is: words, halves, bytes, several words, matrices.
-    "s[i! % 32] = i! % 32; __syncthreads(); o[i!] = s[i! % 32];",
-    "((short *)s)[i! % 32] = i! % 32; __syncthreads(); o[i!] = s[i! % 16];",
-    "((char *)s)[i! % 32] = i! % 32; __syncthreads(); o[i!] = s[i! % 8];",
-    "((float4 *)s)[i! % 32] = {o[i! % 32], 2, 3, i! % 32}; __syncthreads(); o[i!] = s[i!];",
-    MATRIX.format("i! % 32") + " __syncthreads(); o[i!] = s[i!];",
     "s[i!] = o[i!]; __syncthreads(); o[i!] = s[127 - i!];",
     "for (int t = 0; t < 4; ++t) { s[i!] = o[i! + t]; __syncthreads(); o[i!] += s[127 - i!];"
     " __syncthreads(); }",
