@@ -192,7 +192,7 @@ def _uneven(
         return active  # what the L2 does for all SMs ends when it has done it
     wave = work.resident * run.per_block or float(np.sort(run.ends)[work.resident - 1])
     ends = np.sort(run.ends)[: max(work.resident, len(run.ends) - work.resident + 1)].tolist()
-    apart = _apart(work, chip, machine, len(run.ends), without)
+    apart = _apart(work, chip, machine, run, without)
     served, left = _how_served(machine, run), 1 - _from_dram(machine, run)
     # Which blocks end close together is chance: the waves before the last one say so, too.
     known = range(len(ends), work.resident - 1, -work.resident)
@@ -226,19 +226,20 @@ def _uneven(
 
 
 def _apart(
-    work: Work, chip: Chip, machine: Mapping[str, float], count: int, without: bool
+    work: Work, chip: Chip, machine: Mapping[str, float], run: SmRun, without: bool
 ) -> float:
     """Return by how many cycles the first blocks of an SM end earlier or later than on another one.
 
     Which warp goes first hangs on a cycle here and there, and what an SM does then on that. So the
-    same blocks are simulated several times, each time a little further apart when they begin.
+    same blocks are simulated again, each time a little further apart when they begin than in `run`.
     """
-    plan = np.arange(min(count, 2 * work.resident), dtype=np.int64) % len(work.traces)
-    ends = []
-    for course in range(_COURSES):
+    plan = np.arange(min(len(run.ends), 2 * work.resident), dtype=np.int64) % len(work.traces)
+    runs = [run]
+    for course in range(1, _COURSES):
         later = machine["launch_interval"] + _LATER * course
-        run = run_sm(work, chip, {**machine, "launch_interval": later}, plan, without=without)
-        ends.append(np.sort(run.ends)[: work.resident])
+        numbers = {**machine, "launch_interval": later}
+        runs.append(run_sm(work, chip, numbers, plan, without=without))
+    ends = [np.sort(each.ends)[: work.resident] for each in runs]
     return float(np.sqrt(np.var(ends, axis=0, ddof=1).mean()))
 
 

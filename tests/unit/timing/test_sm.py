@@ -136,6 +136,8 @@ def test_one_warp_is_never_slower_without_conflicts_or_with_less_latency(
     # What a load brings sooner is written before the warp ends, not behind its end.
     written = sum(each.opcode == "LDS" for each in body) * times
     assert run(given_work, without=True, l2_wait=0).cycles <= cycles + written
+    with_room = run(given_work, l2_wait=0, load_port=0.0).cycles
+    assert run(given_work, without=True, l2_wait=0, load_port=0.0).cycles <= with_room
     assert run(given_work, l2_latency=400, l2_wait=0).cycles >= cycles
     assert run(given_work, l1_latency=60, l2_latency=300, l2_wait=0).cycles >= cycles
 
