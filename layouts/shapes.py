@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from numbers import Integral
+from math import isfinite
+from numbers import Integral, Real
 from typing import Any, TypeVar
 
 import numpy as np
@@ -17,6 +18,7 @@ __all__ = [
     "Shape",
     "interleaving",
     "is_integer",
+    "is_number",
     "leading_dimension",
     "listed",
     "parse_shape",
@@ -39,6 +41,17 @@ def is_integer(value: object) -> bool:
     (True, False, False)
     """
     return isinstance(value, Integral) and not isinstance(value, bool)
+
+
+def is_number(value: object) -> bool:
+    """Whether `value` is an integer, or another number that is finite; a bool is not.
+
+    >>> is_number(3), is_number(0.5), is_number(float("inf")), is_number(True)
+    (True, True, False, False)
+    """
+    if isinstance(value, bool) or not isinstance(value, Real):
+        return False
+    return is_integer(value) or isfinite(value)
 
 
 def widened(index: Index) -> Index:

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from math import isfinite
 from typing import Any, NamedTuple
 
-from layouts.shapes import is_integer
+from layouts.shapes import is_integer, is_number
 
 __all__ = ["ENTRIES", "TOP", "Key"]
 
@@ -46,10 +45,6 @@ def _table(fits: Callable[[Any], bool]) -> Callable[[Any], bool]:
 
 def _scalar(value: Any) -> bool:
     return isinstance(value, str | int | float)  # of which a bool is one
-
-
-def _number(value: Any) -> bool:
-    return is_integer(value) or (isinstance(value, float) and isfinite(value))
 
 
 def _place(value: Any) -> bool:
@@ -112,7 +107,7 @@ ENTRIES: Mapping[str, Mapping[str, Key]] = {
         "block": _SIZE,
         "cluster": _SIZE,
         "shared_bytes": _COUNT,
-        "let": Key("a table of numbers, such as {n = 1024, 'p.size' = 32}", _table(_number)),
+        "let": Key("a table of numbers, such as {n = 1024, 'p.size' = 32}", _table(is_number)),
         "include": Key("a list of folders", _texts),
         "define": Key("a table, such as {TILE = 32}", _table(_scalar)),
         "options": Key("a list of the compiler's options", _texts),

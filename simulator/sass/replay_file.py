@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from math import isfinite
-from numbers import Real
 from os import PathLike
 from pathlib import Path
 from typing import Any
 
 from layouts.errors import short
-from layouts.shapes import is_integer
+from layouts.shapes import is_integer, is_number
 from simulator.errors import LaunchError
 from simulator.law.chips import ChipLike, optional_chip
 from simulator.law.instructions import Rule
@@ -104,8 +102,7 @@ def _values(let: object) -> dict[str, int | float]:
         raise LaunchError(f"let {short(let)} is not a mapping (accepted: {{'NAME': 1024}})")
     found: dict[str, int | float] = {}
     for name, value in (let or {}).items():
-        is_number = isinstance(value, Real) and not isinstance(value, bool)
-        if not (isinstance(name, str) and is_number and isfinite(value)):
+        if not (isinstance(name, str) and is_number(value)):
             raise LaunchError(
                 f"let {{{short(name)}: {short(value)}}} is not a name with a number (accepted:"
                 " {'NAME': 1024})"

@@ -78,11 +78,10 @@ def _lacks(log: str, arch: str) -> tuple[list[str], str]:
     `ptxas` names lines of its own input, which nobody has.
     """
     found = list(dict.fromkeys(_FEATURE.findall(log)))
-    said = []
+    said, known = [], [Chip.of(name) for name in CHIPS]
     for since in sorted({int(each) for _, each in found}):
         named = [name for name, each in found if int(each) == since]
         short = [each for each in named if not any(each.startswith(f"{one}.") for one in named)]
-        known = [Chip.of(name) for name in CHIPS]
         chips = [each for each in known if each.capability >= since]
         chip = f"--chip {min(chips, key=lambda each: each.capability).name}, or " if chips else ""
         said.append(

@@ -35,7 +35,7 @@ from simulator.sass.code.source import parser
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-__all__ = ["Evaluator", "text_of"]
+__all__ = ["Evaluator", "operator_of", "text_of"]
 
 _DEEPEST = 40
 _MOST_VALUES = 1_000_000  # macros of macros double at each step
@@ -57,7 +57,7 @@ def text_of(node: Node) -> str:
     return " ".join((node.text or b"").decode(errors="replace").split())
 
 
-def _operator(node: Node) -> str:
+def operator_of(node: Node) -> str:
     """Return an operator by its sign: `not` is another way to write `!`."""
     text = text_of(node)
     return _IN_WORDS.get(text, text)
@@ -210,7 +210,7 @@ class Evaluator:
         value = self.value(node.child_by_field_name("argument"))
         if isinstance(value, Unknown):
             return value
-        operator = _operator(node.children[0])
+        operator = operator_of(node.children[0])
         if operator == "-":
             return arithmetic("-", 0, value)
         if operator == "~":
@@ -219,7 +219,7 @@ class Evaluator:
 
     def _binary_expression(self, node: Node) -> Any:
         left = self.value(node.child_by_field_name("left"))
-        operator = _operator(node.children[1])
+        operator = operator_of(node.children[1])
         if isinstance(left, int | float) and operator == ("||" if left else "&&"):
             return bool(left)  # what stands on the right is not evaluated
         right = self.value(node.child_by_field_name("right"))

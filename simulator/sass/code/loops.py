@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from simulator.sass.code.evaluation import text_of
+from simulator.sass.code.evaluation import operator_of, text_of
 from simulator.sass.code.signatures import walk
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ _GIVEN = {
     "assignment_expression": ("left", "right"),
 }
 _WRAPPED = ("argument_list", "initializer_list", "parenthesized_expression")
-_TRUTHS = {"<", ">", "<=", ">=", "==", "!=", "&&", "||", "!", "not", "and", "or", "not_eq"}
+_TRUTHS = {"<", ">", "<=", ">=", "==", "!=", "&&", "||", "!"}
 _WORD = re.compile(r"[A-Za-z_]\w*")
 _FILLS = re.compile(r"\bcudaMalloc\w*\s*\([^;]*\[")
 _MOST_LAUNCHING = 32
@@ -103,12 +103,19 @@ def from_case(cases: Sequence[Node], first: int) -> list[Node]:
 
 def refuses_arguments(node: Node, names: set[str]) -> bool:
     """Whether an `if` ends main because of its arguments' `names`: if (argc != 2) return 1;."""
-    condition, then = (node.child_by_field_name(n) for n in ("condition", "consequence"))
-    if condition is None or then is None or not _leaves(then):
-        return False
-    if LAUNCHES.search(text_of(then)):  # what it does then is not to refuse
-        return False
-    return not _with_truths(_function_of(node), names).isdisjoint(_WORD.findall(text_of(condition)))
+    return _is_refusal(node) and _asks(node, _with_truths(_function_of(node), names))
+
+
+def _is_refusal(node: Node) -> bool:
+    """Whether an `if` ends the program, and launches nothing before."""
+    then = node.child_by_field_name("consequence")
+    return then is not None and _leaves(then) and not LAUNCHES.search(text_of(then))
+
+
+def _asks(node: Node, names: set[str]) -> bool:
+    """Whether a condition names one of them."""
+    condition = node.child_by_field_name("condition")
+    return condition is not None and not names.isdisjoint(_WORD.findall(text_of(condition)))
 
 
 def _with_truths(function: Node, names: set[str]) -> set[str]:
@@ -140,7 +147,7 @@ def _is_truth(node: Node) -> bool:
     """Whether an expression compares, or joins comparisons."""
     while node.type in _WRAPPED and len(node.named_children) == 1:
         node = node.named_children[0]
-    operators = [text_of(each) for each in node.children if not each.is_named]
+    operators = [operator_of(each) for each in node.children if not each.is_named]
     return node.type in ("binary_expression", "unary_expression") and operators[0] in _TRUTHS
 
 
@@ -158,12 +165,7 @@ def asks_arguments(main: Node | None, names: set[str]) -> bool:
     if main is None:
         return False
     names = _with_truths(main, names)
-    return any(
-        not names.isdisjoint(_WORD.findall(text_of(condition)))
-        and not refuses_arguments(each, names)
-        for each in walk(main)
-        if (condition := each.child_by_field_name("condition")) is not None
-    )
+    return any(_asks(each, names) and not _is_refusal(each) for each in walk(main))
 
 
 def launching_macros(macros: Mapping[str, Macro]) -> set[str]:
