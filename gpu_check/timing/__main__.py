@@ -87,6 +87,7 @@ from gpu_check.timing.pipes import measure_matrices, measure_mixes, measure_pipe
 from gpu_check.timing.pool import measure_in_order, measure_late_loads, measure_pool
 from gpu_check.timing.ports import measure_ports, measure_wide_ports
 from gpu_check.timing.products_beside import measure_product_loops, measure_products_beside
+from gpu_check.timing.products_traced import measure_products_issued, measure_products_traced
 from gpu_check.timing.random_reads import measure_random_reads
 from gpu_check.timing.reach import measure_reach
 from gpu_check.timing.read_back import measure_read_back
@@ -249,6 +250,8 @@ _TABLES: dict[str, Callable[[], list[dict[str, Any]]]] = {
     "wide_ports": measure_wide_ports,
     "product_loops": measure_product_loops,
     "products_beside": measure_products_beside,
+    "products_issued": measure_products_issued,
+    "products_traced": measure_products_traced,
     "tile_rows": measure_tile_rows,
     "streams": measure_streams,
     "turned": measure_turned,
