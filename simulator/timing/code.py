@@ -122,6 +122,7 @@ def _code_array(instructions: tuple[WorkInstruction, ...], rates: Rates) -> NDAr
             "table": table_line(each.operands),
             "bypasses": _bypasses(modifiers),
             "word": _word(modifiers) if kind == Kind.ATOMIC else 0,
+            "of_doubles": kind == Kind.ATOMIC and any(each.endswith("64") for each in modifiers),
             "compares": kind == Kind.ATOMIC and "CAS" in modifiers,
             "idle": name == "LDS" and each.operands.replace(" ", "").startswith("RZ,[RZ"),
             "adu": _ADU if name in _OF_ADU else 0.0,

@@ -64,8 +64,6 @@ AHEAD = -2
 """In place of a line: they lie all over, and are asked for before it is their turn."""
 FILLED = 4
 """The bit of a line's mask behind its sectors': from there on, bytes of each that are accessed."""
-_WORD = 4
-"""Bytes."""
 
 _STORE, _ATOMIC = int(Kind.STORE), int(Kind.ATOMIC)
 
@@ -368,9 +366,9 @@ def _atomic(
     `fresh`: those that the block changes first, of which DRAM brings and takes a share. `filled`:
     bytes of each. They take the way of stores: a packet for each sector and one before them, or one
     for a single word. Those that give the old value take longer, longer still where they compare;
-    so do doubles that fill sectors. The L2 looks them up as it does loads
-    (gpu_check/data/h100_atomic_lines.csv, h100_atomics_beside.csv). Those that meet in few words
-    wait for each other there, and loads do not wait for them.
+    so do doubles that fill sectors, and not four singles of a lane (h100_atomic_sweeps.csv). The L2
+    looks them up as it does loads (h100_atomic_lines.csv, h100_atomics_beside.csv). Those that meet
+    in few words wait for each other there, and loads do not wait for them.
     """
     state.counts[5] += sectors
     is_word = sectors == 1 and filled <= one.word
@@ -379,7 +377,7 @@ def _atomic(
     if one.write >= 0:
         more = 1.5 if one.compares and not is_word else 1.0
         way = max(way, machine[_ATOM_GIVEN] * (sectors + 0.5 * is_whole) * more)
-    elif is_whole and one.word > _WORD:
+    elif is_whole and one.of_doubles:
         way = max(way, machine[_ATOM_GIVEN] * sectors)
     there = ask(state, machine, OF_STORES, way, 0.0, now)
     depart(state, machine, way, now)

@@ -196,6 +196,7 @@ CODE = np.dtype(
         ("table", np.int64),  # a variable's line there, and one; -1: at a uniform register
         ("bypasses", np.int64),  # whether it reads the L2, whatever L1 holds
         ("word", np.int64),  # bytes of the word that an atomic's lane changes; 0: not an atomic
+        ("of_doubles", np.int64),  # whether a lane changes one word of 64 bits
         ("compares", np.int64),  # whether it sends two of them: compare and swap
         ("idle", np.int64),  # whether it is one of the loads that the compiler puts before copies
         ("adu", np.float64),  # cycles for which it holds the unit of constants and barriers
