@@ -14,13 +14,14 @@ from typing import Any
 from simulator.jit import jit
 from simulator.timing.constant_caches import NAMED, UNIFORM, find_constants
 from simulator.timing.machine import NUMBERS
-from simulator.timing.state import GLOBALS, NEVER, Kind, Stall
+from simulator.timing.state import GLOBALS, NEVER, PRODUCTS, Kind, Stall
 
 __all__ = ["choose", "enter", "pipe_of"]
 
 _CONSTANTS = NUMBERS.index("constants")
 _MIO_ROOM = NUMBERS.index("mio_room")
 _ASIDE_ROOM = NUMBERS.index("aside_room")
+_PRODUCT_ROOM = NUMBERS.index("product_room")
 _QUEUED, _SHARED, _PHASE = int(Kind.QUEUED), int(Kind.SHARED), int(Kind.PHASE)
 _AT_PHASE, _TILE, _PRODUCT = int(Kind.AT_PHASE), int(Kind.TILE), int(Kind.PRODUCT)
 _MIO, _LG = int(Stall.MIO_THROTTLE), int(Stall.LG_THROTTLE)
@@ -93,15 +94,25 @@ def _can(
             return True
         why = _LG if kind in GLOBALS else _MIO
     else:
-        pipe, at = pipe_of(code, state, partition, number)
-        if pipe < 0 or kind == _PRODUCT or at <= now:
+        if kind == _PRODUCT:
+            at, why = _has_room(state, machine, partition), _MIO
+        else:
+            pipe, at = pipe_of(code, state, partition, number)
+            at, why = at if pipe >= 0 else 0.0, _MATH
+        if at <= now:
             return True
         state.next[warp] = int(-(-at // 1))
-        why = _MATH
     if state.since[warp] < 0:
         state.since[warp] = now
         state.throttle[warp] = why
     return False
+
+
+@jit()
+def _has_room(state: Any, machine: Any, partition: int) -> float:
+    """Return when a sub-partition takes one more product of a warpgroup: so many may wait."""
+    before = state.multiplied[partition] - int(machine[_PRODUCT_ROOM])
+    return float(state.begins[partition, before % PRODUCTS]) if before >= 0 else 0.0
 
 
 @jit()

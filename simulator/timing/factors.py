@@ -17,9 +17,11 @@ from simulator.timing.operands import REGISTER, is_predicate, words_written, wri
 from simulator.timing.state import RECENT
 from simulator.timing.work import WorkInstruction
 
-__all__ = ["dispatched", "factors_made", "given_operands", "hold_up", "in_parts"]
+__all__ = ["dispatched", "factors_made", "gap_wait", "given_operands", "hold_up", "in_parts"]
 
 _SECOND, _FRESH = NUMBERS.index("second_part"), NUMBERS.index("fresh_factor")
+_GAP_WAIT, _GAP = NUMBERS.index("gap_wait"), NUMBERS.index("gap")
+_GAP_TAKEN = NUMBERS.index("gap_taken")
 _BRANCHES = ("BRA", "BRX", "JMP", "CALL", "RET", "EXIT", "BSYNC")
 """Behind these another instruction may be the one before."""
 
@@ -88,6 +90,24 @@ def dispatched(
     state.issues[warp] = turn + 1
     state.delayed[warp] = late + parts
     return late, parts
+
+
+@jit()
+def gap_wait(code: Any, state: Any, machine: Any, partition: int, number: int, now: int) -> int:
+    """Return how much later a product of 64 bits reads what it adds, beside a warpgroup's product.
+
+    That one's accumulators pass through the registers' ports all the time but in gaps.
+    """
+    if not code[number].parts:
+        return 0
+    end = state.accumulated[partition]
+    waits = 0
+    if now - state.gap[partition] > machine[_GAP]:
+        waits = min(int(machine[_GAP_WAIT]), end - now)
+        state.gap[partition] = now + waits
+    state.pipe[partition, state.multiplies[partition]] += machine[_GAP_TAKEN]
+    state.accumulated[partition] = end + int(machine[_GAP_TAKEN])
+    return waits
 
 
 @jit()

@@ -17,12 +17,12 @@ from simulator.timing.choosing import choose, enter, pipe_of
 from simulator.timing.data_pipe import fence_off
 from simulator.timing.dispatch import dispatch
 from simulator.timing.events import expect, next_event
-from simulator.timing.factors import dispatched, hold_up
+from simulator.timing.factors import dispatched, gap_wait, hold_up
 from simulator.timing.fetching import fetch
 from simulator.timing.machine import NUMBERS
 from simulator.timing.queues import enqueue
 from simulator.timing.scoreboards import evaluate
-from simulator.timing.state import CODE_LINE, GLOBALS, GROUPS, NEVER, Kind, Stall
+from simulator.timing.state import CODE_LINE, GLOBALS, GROUPS, NEVER, PRODUCTS, Kind, Stall
 from simulator.timing.ways import OF_ATOMICS, OF_STORES, until
 
 __all__ = ["simulate"]
@@ -186,6 +186,8 @@ def _issue(
         state.accumulated_rest[partition] += machine[_BESIDE]
         late += int(state.accumulated_rest[partition])
         state.accumulated_rest[partition] %= 1
+    if accumulates:
+        late += gap_wait(code, state, machine, partition, number, now)
     late, parts = dispatched(code, state, machine, warp, number, late, now)
     if parts:
         hold_up(state, partition, warp, late + parts, now)
@@ -287,8 +289,12 @@ def _fence(state: Any, machine: Any, partition: int, warp: int, scope: int, now:
 def _multiply(code: Any, state: Any, partition: int, warp: int, number: int, now: int) -> None:
     """Let the tensor cores begin a warp's share of a warpgroup's product when they are free."""
     pipe = code[number].pipe
-    end = max(state.pipe[partition, pipe], float(now)) + code[number].held
+    begin = max(state.pipe[partition, pipe], float(now))
+    end = begin + code[number].held
     state.pipe[partition, pipe] = end
+    state.begins[partition, state.multiplied[partition] % PRODUCTS] = begin
+    state.multiplied[partition] += 1
+    state.multiplies[partition] = pipe
     if code[number].accumulates:
         state.accumulated[partition] = int(end)
     before = state.operand_rate if state.operands > now else 0.0

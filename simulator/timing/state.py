@@ -29,6 +29,7 @@ __all__ = [
     "MOST_WARPS",
     "NEVER",
     "OF_DOUBLES",
+    "PRODUCTS",
     "QUEUE",
     "RECENT",
     "SLOTS",
@@ -62,6 +63,8 @@ MOST_COPIES = 2048
 CROWDED = 4096
 """Lines that are known to crowd, at most: of those so many apart, the last one."""
 GROUPS = 16
+PRODUCTS = 16
+"""Of warpgroups, that a sub-partition takes before they begin, at most."""
 CLUSTER_BARRIER = 16
 """Its number among a block's own."""
 _BARRIERS = CLUSTER_BARRIER + 1
@@ -266,6 +269,10 @@ STATE = np.dtype(
         # Until when products add to registers of 32 bits, and parts of cycles that others wait for
         # those; until when products read shared memory, and so many wavefronts per cycle.
         ("accumulated", *_numbers(PARTITIONS)), ("accumulated_rest", np.float64, (PARTITIONS,)),
+        # How many products a sub-partition has taken, and when the last ones begin.
+        ("multiplied", *_numbers(PARTITIONS)), ("multiplies", *_numbers(PARTITIONS)),
+        ("gap", *_numbers(PARTITIONS)),
+        ("begins", np.float64, (PARTITIONS, PRODUCTS)),
         ("operands", np.float64), ("operand_rate", np.float64),
         ("last_pipe", *_numbers(PARTITIONS)),  # for products and sums: the one that was used last
         ("held_up", *_numbers(PARTITIONS)),  # for how long its last instruction holds the port

@@ -231,6 +231,6 @@ def _beside_products(form: str, other: Line, count: int) -> float:
 )
 def test_what_needs_what_products_need_waits_for_them(other: Line, form: str, waits: bool) -> None:
     """Operands come from shared memory, and sums of 32 bits pass through the registers' ports."""
-    many, one, none = (_beside_products(form, other, count) for count in (9, 1, 0))
+    many, one, none = (_beside_products(form, other, count) for count in (7, 1, 0))
     assert one >= none
-    assert (many - 8 * 2 > none + 8) == waits
+    assert (many - 6 * 2 > none + 8) == waits
