@@ -3,7 +3,8 @@
 What a warp issues behind one counts its stall count from the second part on, two cycles later. A
 factor of 32 bits that another instruction has just made is read when it has reached its register:
 seven cycles after that one was dispatched, where all others take it after four or five. What is
-added may be as fresh as elsewhere (gpu_check/data/h100_wide_products.csv).
+added may be as fresh as elsewhere (gpu_check/data/h100_wide_products.csv). Beside products of
+warpgroups that add to 32 bits they wait (h200_products_traced.csv).
 """
 
 from __future__ import annotations
@@ -94,9 +95,10 @@ def dispatched(
 
 @jit()
 def gap_wait(code: Any, state: Any, machine: Any, partition: int, number: int, now: int) -> int:
-    """Return how much later a product of 64 bits reads what it adds, beside a warpgroup's product.
+    """Return how much later an instruction is dispatched: a product of 64 bits, beside a wgmma.
 
-    That one's accumulators pass through the registers' ports all the time but in gaps.
+    That one's accumulators pass through the registers' ports but for gaps. A product of 64 bits
+    waits for one, and those close behind it pass in the same one.
     """
     if not code[number].parts:
         return 0
