@@ -232,7 +232,7 @@ def _apart(
 
     Which warp goes first hangs on a cycle here and there, and what an SM does then on that. So the
     same blocks are simulated again, each time a little further apart when they begin than in `run`.
-    That they end later by as much each time is no chance, and does not count.
+    That they end later by as much each time is not chance, and does not count.
     """
     plan = np.arange(min(len(run.ends), 2 * work.resident), dtype=np.int64) % len(work.traces)
     runs = [run]
