@@ -323,6 +323,8 @@ def _array(
         return f"{fill}:{kind}[{value * each}]", size
     own = value.name if isinstance(value, Unknown) else name
     if (many := reader.let(own, reader.assumed.get("*"))) is not None:
+        if many < 1 or many % 1:
+            reader.no_counts[own if own in reader.assumed else "*"] = name
         return f"{fill}:{kind}[{max(int(many) * each, 1)}]", size
     asked = f"{what} of {name}"
     if own != name and _LET.fullmatch(own):  # what --let takes, where host code calls it otherwise

@@ -78,6 +78,8 @@ class Evaluator:
         """Members of cudaDeviceProp."""
         self.used: set[str] = set()
         """Names whose assumed values were used."""
+        self.no_counts: dict[str, str] = {}
+        """Pointers, by names whose assumed values are to count their elements, and cannot."""
         self.depth = self.evaluated = 0
 
     # ---- Variables. --------------------------------------------------------------------------

@@ -166,6 +166,11 @@ def _check_assumed(reader: _Reader) -> None:
                 f" and device code uses it, too: {compiled[name]!r} (accepted: change the value"
                 " in the file)"
             )
+    for name, pointer in reader.no_counts.items():
+        raise LaunchError(
+            f"--let {name}={reader.assumed[name]}: {pointer} is a pointer, and this is its number"
+            " of elements (accepted: a whole number above zero)"
+        )
     for name in set(reader.assumed) - reader.used - {"*"}:
         value = reader.assumed[name]
         is_macro = name in reader.macros

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 
+from simulator.errors import LaunchError
 from simulator.sass.code.launches import find_launches
 from simulator.sass.found import launch_of
 
@@ -175,3 +178,17 @@ def test_what_braces_make_of_two_numbers_is_no_number() -> None:
     source = "__global__ void k(int2 a) {}\nint main() { k<<<1, 32>>>(int2{1, 2}); }"
     (launch,) = find_launches(source).launches
     assert (launch.arguments, launch.unknown) == (("{i32=1, i32=2}",), ())
+
+
+@pytest.mark.parametrize("many", [0, -5, 1.5])
+@pytest.mark.parametrize("name", ["a", "*"])
+def test_a_pointers_elements_are_a_number_above_zero(many: float, name: str) -> None:
+    """0 and -5 were taken to be one, and 1.5 too."""
+    text = """
+        __global__ void k(float *in) {}
+        void run(float *a) { k<<<1, 32>>>(a); }
+    """
+    with pytest.raises(LaunchError, match=re.escape(f"--let {name}={many}: in is a pointer")):
+        find_launches(text, assumed={name: many})
+    (found,) = find_launches(text, assumed={name: 64}).launches
+    assert found.arguments == ("random:f32[64]",)
