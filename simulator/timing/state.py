@@ -269,7 +269,8 @@ STATE = np.dtype(
         # Until when products add to registers of 32 bits, and parts of cycles that others wait for
         # those; until when products read shared memory, and so many wavefronts per cycle.
         ("accumulated", *_numbers(PARTITIONS)), ("accumulated_rest", np.float64, (PARTITIONS,)),
-        # How many products a sub-partition has taken, and when the last ones begin.
+        # How many products of warpgroups it has taken, their pipe, when one of 64 bits last waited
+        # for a gap beside them, and when the last ones begin.
         ("multiplied", *_numbers(PARTITIONS)), ("multiplies", *_numbers(PARTITIONS)),
         ("gap", *_numbers(PARTITIONS)),
         ("begins", np.float64, (PARTITIONS, PRODUCTS)),
