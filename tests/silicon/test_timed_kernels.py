@@ -31,7 +31,8 @@ PAIRED = [
                  "thirtieth", "thirtyfirst", "thirtysecond", "thirtythird",
                  "thirtyfourth_a", "thirtyfourth_b", "thirtyfourth_b_maps", "thirtyfifth",
                  "thirtysixth", "thirtyseventh", "thirtyeighth", "thirtyninth",
-                 "thirtyninth_maps", "fortieth", "fortieth_maps")
+                 "thirtyninth_maps", "fortieth", "fortieth_maps", "fortyfirst",
+                 "fortyfirst_maps")
     for case in read_cases(HERE / f"timed/{name}.json")
 ]  # fmt: skip
 CASES = {case["name"]: case for case in read_cases(HERE / "timed/cases.json")}
