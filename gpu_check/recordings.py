@@ -320,7 +320,7 @@ PackagedTable = Literal[
     "h200_store_parts", "h200_streams", "h200_tags", "h200_tails",
     "h200_tile_rows",
     "h200_timed_again", "h200_timed_again_estimates",
-    "h200_timed_fortieth", "h200_timed_fortieth_estimates",
+    "h200_timed_fortieth", "h200_timed_fortieth_estimates", "h200_timed_fortyfirst_estimates",
     "h200_timed_newest_estimates",
     "h200_timed_sixteenth", "h200_timed_sixteenth_estimates",
     "h200_timed_thirtyseventh", "h200_timed_thirtyseventh_estimates", "h200_timed_thirtysixth",
