@@ -58,7 +58,7 @@ SETS = {
     "thirty-fourth b": "h100_timed_thirtyfourth_b", "thirty-fifth": "h100_timed_thirtyfifth",
     "thirty-sixth": "h200_timed_thirtysixth", "thirty-seventh": "h200_timed_thirtyseventh",
     "thirty-eighth": "h200_timed_thirtyeighth", "thirty-ninth": "h200_timed_thirtyninth",
-    "fortieth": "h200_timed_fortieth",
+    "fortieth": "h200_timed_fortieth", "forty-first": "h200_timed_fortyfirst",
 }  # fmt: skip
 """The recorded sets of launches in order, each with its table of `DATA`."""
 

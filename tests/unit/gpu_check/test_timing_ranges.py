@@ -22,8 +22,8 @@ from gpu_check.timing.errors import (
 
 def test_the_share_in_the_range_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
     ranges()
-    said = "1974 of 2165 launches from 90% to 125% of the estimate"
-    assert f"all sets: {said}\nthe last two: 122 of 129 " in capsys.readouterr().out
+    said = "2024 of 2218 launches from 90% to 125% of the estimate"
+    assert f"all sets: {said}\nthe last two: 112 of 118 " in capsys.readouterr().out
 
 
 def test_tables_are_found_by_their_names_and_joined_by_their_set(
@@ -51,7 +51,8 @@ def test_every_table_of_timed_launches_is_a_set() -> None:
     for name, stem in SETS.items():
         measured = recorded(DATA / f"{stem}.csv")
         assert [row["case"] for row in set_rows(name)] == list(measured), name
-        assert [row["case"] for row in set_rows(name, "newest")] == list(measured), name
+        told = [] if name == "forty-first" else list(measured)  # newer than the newest's tables
+        assert [row["case"] for row in set_rows(name, "newest")] == told, name
 
 
 @pytest.mark.parametrize(
