@@ -25,7 +25,8 @@ CYCLES = {
         pytest.param("read", "in", 16, 16, 0.05, marks=pytest.mark.slow),
         ("store", "out", 4, 16, 0.05),
         pytest.param("copy", "rows", 4, 16, 0.05, marks=pytest.mark.slow),
-        ("copy", "in", 16, 8, 0.15), ("copy", "in", 4, 32, 0.15), ("copy", "out", 4, 16, 0.1),
+        ("copy", "in", 16, 8, 0.15), ("copy", "out", 4, 16, 0.1),
+        pytest.param("copy", "in", 4, 32, 0.15, marks=pytest.mark.slow),
         pytest.param("copy", "out", 16, 64, 0.05, marks=pytest.mark.slow),
     ],
 )  # fmt: skip
