@@ -95,7 +95,7 @@ def _can(
         why = _LG if kind in GLOBALS else _MIO
     else:
         if kind == _PRODUCT:
-            at, why = _has_room(state, machine, partition), _MIO
+            at, why = _has_room_at(state, machine, partition), _MIO
         else:
             pipe, at = pipe_of(code, state, partition, number)
             at, why = at if pipe >= 0 else 0.0, _MATH
@@ -109,7 +109,7 @@ def _can(
 
 
 @jit()
-def _has_room(state: Any, machine: Any, partition: int) -> float:
+def _has_room_at(state: Any, machine: Any, partition: int) -> float:
     """Return when a sub-partition takes one more product of a warpgroup: so many may wait."""
     before = state.multiplied[partition] - int(machine[_PRODUCT_ROOM])
     return float(state.begins[partition, before % PRODUCTS]) if before >= 0 else 0.0

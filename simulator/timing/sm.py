@@ -182,11 +182,11 @@ def _issue(
     state.table_given[warp] = -1
     late, hold = read_operands(code, state, partition, warp, number, now)
     accumulates = state.accumulated[partition] > now  # products keep the registers' ports busy
-    if late and accumulates:
-        state.accumulated_rest[partition] += machine[_BESIDE]
-        late += int(state.accumulated_rest[partition])
-        state.accumulated_rest[partition] %= 1
     if accumulates:
+        if late:
+            state.accumulated_rest[partition] += machine[_BESIDE]
+            late += int(state.accumulated_rest[partition])
+            state.accumulated_rest[partition] %= 1
         late += gap_wait(code, state, machine, partition, number, now)
     late, parts = dispatched(code, state, machine, warp, number, late, now)
     if parts:

@@ -325,7 +325,7 @@ def _array(
     if (many := reader.let(own, reader.assumed.get("*"))) is not None:
         if many < 1 or many % 1:
             reader.no_counts[own if own in reader.assumed else "*"] = name
-        return f"{fill}:{kind}[{max(int(many) * each, 1)}]", size
+        return f"{fill}:{kind}[{int(many) * each}]", size
     asked = f"{what} of {name}"
     if own != name and _LET.fullmatch(own):  # what --let takes, where host code calls it otherwise
         return f"{fill}:{kind}[{described.ask(f'{asked} ({own} in host code)', asked)}]", size
