@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from gpu_check.recordings import write_table
+from gpu_check.timing.addition_units import measure_addition_units
 from gpu_check.timing.apart import measure_apart
 from gpu_check.timing.aside import measure_aside
 from gpu_check.timing.atomic_lines import measure_atomic_lines, measure_atomics_beside
@@ -39,6 +40,7 @@ from gpu_check.timing.dispatching import measure_dispatch
 from gpu_check.timing.distances import measure_distances
 from gpu_check.timing.double_matrices import measure_double_matrices
 from gpu_check.timing.doubles import measure_doubles
+from gpu_check.timing.fenced_additions import measure_fenced_additions
 from gpu_check.timing.fences import measure_fences
 from gpu_check.timing.fences_beside import measure_fences_beside
 from gpu_check.timing.fetch import measure_fetch
@@ -262,6 +264,8 @@ _TABLES: dict[str, Callable[[], list[dict[str, Any]]]] = {
     "l1_lines": measure_l1_lines,
     "l1_room": measure_l1_room,
     "slowest": measure_slowest,
+    "fenced_additions": measure_fenced_additions,
+    "addition_units": measure_addition_units,
 }
 
 

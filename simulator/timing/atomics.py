@@ -16,8 +16,9 @@ from simulator.timing.work import Work
 
 __all__ = ["hot_cycles", "hot_stores", "near_share", "reduced_cycles"]
 
-_KILOBYTE = 32
-"""Sectors."""
+_KILOBYTE, _UNIT = 32, 16
+"""Sectors, and those of it that one unit changes."""
+_LINES = _KILOBYTE // SECTORS
 _FLOAT = re.compile(r"B?F\d").match
 """How the type of floats begins, among an atomic's modifiers."""
 
@@ -54,14 +55,15 @@ def _several(work: Work) -> Sequence[BlockTrace]:
 
 
 def hot_cycles(work: Work, machine: Mapping[str, float]) -> float:
-    """Return the cycles for which the L2 changes the kilobyte or sector that most atomics meet in.
+    """Return the cycles for which the L2 changes the half or sector that most atomics meet in.
 
     They are the grid's, per sector that the atomics of a block change.
 
-    One part of the L2 does all of a kilobyte, one sector after the other, each as often as lanes
-    share one of its words. The next one of a sector waits until it is done, longer where it adds
-    floats (gpu_check/data/h100_atomics.csv). Blocks that were traced stand for the grid
-    where at least two of them meet, or where there is one block.
+    Two units of the L2 change a kilobyte. One has the first and third 256 bytes, the other the
+    second and last. It changes one sector after the other, each as often as lanes share one of its
+    words (gpu_check/data/h200_addition_units.csv). The next change of a sector waits until the one
+    before is done, longer where floats are added (gpu_check/data/h100_atomics.csv). Blocks that
+    were traced stand for the grid where at least two of them meet, or where there is one block.
     """
     chosen, ran = _atomic_instructions(work), _several(work)
     if not len(chosen):
@@ -122,16 +124,21 @@ def _in_part(
 
 
 def reduced_cycles(work: Work, machine: Mapping[str, float]) -> float:
-    """Return the cycles for which the L2 adds to the kilobyte that most bulk copies meet in."""
+    """Return the cycles for which the L2 adds where most bulk copies meet in what a unit changes."""
     found: dict[int, float] = {}
     for trace in work.traces:
         for number, sectors in trace.copied.items():
             if work.instructions[number].name in REDUCTIONS:
-                places, counts = np.unique(sectors // _KILOBYTE, return_counts=True)
+                places, counts = np.unique(_unit(sectors // SECTORS), return_counts=True)
                 for place, count in zip(places.tolist(), counts.tolist(), strict=True):
                     found[place] = found.get(place, 0.0) + count
     most = max(found.values(), default=0.0) / len(work.traces) * work.blocks
-    return most * machine["atom_sector"]
+    return most * machine["atom_bulk"]
+
+
+def _unit(line: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the number of the unit of the L2 that changes a line."""
+    return 2 * (line // _LINES) + line // 2 % 2
 
 
 def _atomics(
@@ -146,22 +153,18 @@ def _atomics(
         return np.zeros(0, np.int64), np.zeros(0)
     rows, bases, times = trace.different(chosen)
     access, line, place = trace.lines(rows, bases)
-    sector = SECTORS * line[:, None] + np.arange(SECTORS)
     crowd = trace.rows.crowd[place][:, None] >> 8 * np.arange(SECTORS) & 255
-    word = np.where(sums, machine["atom_float_word"], machine["atom_word"])
-    each = word[trace.rows.number[rows]][access][:, None]
-    # What an access does in a kilobyte takes no less than a word does.
-    of, where = np.unique(
-        np.stack([access, sector[:, 0] // _KILOBYTE]), axis=1, return_inverse=True,
-    )  # fmt: skip
-    taken = [
-        cost * np.bincount(where, some.sum(axis=1), len(of[0]))
-        for cost, some in ((machine["atom_sector"], crowd > 0), (machine["atom_crowd"], crowd))
-    ]
-    near = np.maximum.reduce([*taken, np.full(len(of[0]), machine["atom_word"])]) * times[of[0]]
     crowd *= times[access][:, None]
-    (kilobytes, there), (sectors, here) = _by(_KILOBYTE, of[1], near), _by(1, sector, crowd * each)
-    return np.concatenate([kilobytes, sectors]), np.concatenate([there, here])
+    whole = trace.rows.filled[place] >= SECTOR
+    in_unit = np.where(whole, machine["atom_whole"], machine["atom_unit"])
+    word = np.where(whole, machine["atom_whole"], machine["atom_word"])
+    word = np.where(sums[trace.rows.number[rows]][access], machine["atom_float_word"], word)
+    sector = SECTORS * line[:, None] + np.arange(SECTORS)
+    (units, there), (sectors, here) = (
+        _by(_UNIT, np.repeat(_unit(line), SECTORS), (crowd * in_unit[:, None]).ravel()),
+        _by(1, sector, crowd * word[:, None]),
+    )
+    return np.concatenate([units, sectors]), np.concatenate([there, here])
 
 
 def _by(

@@ -212,14 +212,14 @@ def test_what_a_grid_adds_to_a_kilobyte_is_waited_for_once(monkeypatch: pytest.M
     assert each[0] == pytest.approx(each[1], rel=1e-6)
 
 
-def test_bulk_reductions_to_one_kilobyte_wait_for_each_other_and_copies_do_not() -> None:
+def test_bulk_reductions_to_one_place_wait_for_each_other_and_copies_do_not() -> None:
     def cycles(opcode: str) -> float:
         instructions = work([Line(opcode, "[UR4],[UR6],UR8")]).instructions
         traces = [SimpleNamespace(copied={0: np.arange(32)})] * 2
         given = SimpleNamespace(instructions=instructions, traces=traces, blocks=528)
-        return reduced_cycles(cast(Any, given), {"atom_sector": 0.8})
+        return reduced_cycles(cast(Any, given), {"atom_bulk": 1.05})
 
-    assert cycles("UBLKRED.G.S.ADD.S32") == pytest.approx(528 * 32 * 0.8)
+    assert cycles("UBLKRED.G.S.ADD.S32") == pytest.approx(528 * 16 * 1.05)
     assert cycles("UBLKCP.G.S") == 0
 
 
