@@ -18,7 +18,7 @@ from gpu_check.timing.atomic_lines import measure_atomic_lines, measure_atomics_
 from gpu_check.timing.atomic_sweeps import measure_atomic_sweeps
 from gpu_check.timing.atomics import measure_atomics
 from gpu_check.timing.banks import measure_banks
-from gpu_check.timing.banks_beside import measure_banks_beside
+from gpu_check.timing.banks_beside import measure_banks_beside, measure_banks_of_halves
 from gpu_check.timing.behind import measure_behind
 from gpu_check.timing.behind_stores import measure_behind_stores
 from gpu_check.timing.blocks import measure_blocks
@@ -102,6 +102,7 @@ from gpu_check.timing.scattered_stores import measure_scattered_stores
 from gpu_check.timing.second import measure_residency, measure_starts
 from gpu_check.timing.shared_reads import measure_shared_reads
 from gpu_check.timing.short_launches import measure_short_launches
+from gpu_check.timing.skewed_rows import measure_skewed_rows
 from gpu_check.timing.slots import measure_order, measure_slots
 from gpu_check.timing.slowest import measure_slowest
 from gpu_check.timing.sparse import measure_sparse
@@ -266,6 +267,8 @@ _TABLES: dict[str, Callable[[], list[dict[str, Any]]]] = {
     "slowest": measure_slowest,
     "fenced_additions": measure_fenced_additions,
     "addition_units": measure_addition_units,
+    "banks_of_halves": measure_banks_of_halves,
+    "skewed_rows": measure_skewed_rows,
 }
 
 

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from gpu_check.device import open_gpu
 
-__all__ = ["lanes_at", "launches", "measure_addition_units"]
+__all__ = ["KINDS", "addition_units_source", "lanes_at", "launches", "measure_addition_units"]
 
 _TURNS, _EACH, _WARPS = 8, 8, 8
 _SOURCE = """
@@ -79,7 +79,13 @@ extern "C" __global__ void bulk(unsigned* data, int bytes, long long* when, int 
     when[blockIdx.x] = clock64() - start;
 }
 """
-_KINDS = {"red": "red", "atom": "atom", "float": "float_red", "store": "store"}
+KINDS = {"red": "red", "atom": "atom", "float": "float_red", "store": "store"}
+"""What a warp does, and the name of its kernel."""
+
+
+def addition_units_source(turns: int = _TURNS) -> str:
+    """Return CUDA source of all kernels; `turns` of a loop that adds eight times per turn."""
+    return _SOURCE.replace("TURNS", str(turns)).replace("EACH", str(_EACH))
 
 
 def lanes_at(sectors: int, words: int, lanes: int) -> NDArray[np.int32]:
@@ -111,17 +117,16 @@ def measure_addition_units(device: int = 0) -> list[dict[str, Any]]:
 
     rows = []
     sms = chip.multiprocessors
-    text = _SOURCE.replace("TURNS", str(_TURNS)).replace("EACH", str(_EACH))
     with cupy.cuda.Device(device):
-        module = cupy.RawModule(code=text)
+        module = cupy.RawModule(code=addition_units_source())
         data, sink = cupy.zeros(1 << 22, dtype=np.uint32), cupy.zeros(1, dtype=np.uint32)
-        for kind, shape in product(_KINDS, dict.fromkeys(launches())):
+        for kind, shape in product(KINDS, dict.fromkeys(launches())):
             places, apart, sectors, words, lanes = shape
             at = cupy.asarray(lanes_at(sectors, words, lanes))
             when = cupy.zeros(sms, dtype=np.int64)
             least = float("inf")
             for _ in range(3):
-                module.get_function(_KINDS[kind])(
+                module.get_function(KINDS[kind])(
                     (sms,), (32 * _WARPS,),
                     (data, at, np.uint32(places), np.uint32(apart // 4), when, sink),
                 )  # fmt: skip

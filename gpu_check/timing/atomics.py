@@ -3,7 +3,8 @@
 A warp's lanes add to one word, or to words side by side, apart, or anywhere among so many.
 `red` gives nothing back, `atom` the old value, which the next one waits for; `red_float`,
 `red_double`, `red_halves` and `red_brains` add floats, doubles, and pairs of halves and of
-bfloat16, `red_least` keeps the least.
+bfloat16, `red_least` keeps the least. An H100's table is of loops that did not wait for the turn
+before the first one: where additions wait for each other, it counts up to a turn of 17 among 16.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ template <int WHAT> __device__ void run(unsigned* data, int how, unsigned words,
     long long start = 0;
     #pragma unroll 1
     for (int turn = -1; turn < TURNS; ++turn) {
-        if (turn == 0) { __syncthreads(); start = clock64(); }
+        if (turn == 0) { __threadfence(); __syncthreads(); start = clock64(); }
         #pragma unroll
         for (int each = 0; each < EACH; ++each) {
             const unsigned one = warp + (turn * EACH + each) * 4224;

@@ -4,8 +4,9 @@ As in `banks`, a compiled loop gets other machine code: its FFMAs become instruc
 kinds, with other source registers. A name says what successive ones read: a letter per kind, then
 the registers' residues modulo four; "-": RZ, which is not read; "=": the first one once more. "a"
 to "d" stand for one register of each residue that is read at this place every time, and kept there;
-"A" to "D" for the same, not kept; "*15": so many of the same. H and J are products of matrices in
-registers, without and with what they add to: of these the result goes nowhere.
+"A" to "D" for the same, not kept; "*15": so many of the same. G, D, U and W are HFMA2, HADD2, HMUL2
+and HFMA2.MMA. H and J are products of matrices in registers, without and with what they add to: of
+these the result goes nowhere.
 """
 
 from __future__ import annotations
@@ -19,7 +20,10 @@ from gpu_check.device import open_gpu
 from gpu_check.hopper.runner import compiled
 from gpu_check.timing.banks import FFMA, ZERO, banks_source, control_of, issued, run_of
 
-__all__ = ["KINDS", "PATTERNS", "THREE", "measure_banks_beside", "replaced", "tokens"]
+__all__ = [
+    "HALVES", "KINDS", "PATTERNS", "THREE", "measure_banks_beside", "measure_banks_of_halves",
+    "replaced", "tokens",
+]  # fmt: skip
 
 KINDS = {
     "F": (FFMA, 0x0000000000000000),
@@ -29,11 +33,15 @@ KINDS = {
     "A": (0x0000000000007221, 0x0000000000000000),  # FADD
     "P": (0x000000000000720C, 0x000000000003FA6270),  # ISETP.GE.AND P5: the loop uses others
     "N": (0x0000000000007209, 0x0000000003800000),  # FMNMX
+    "G": (0x0000000000007231, 0x0000000000000000),  # HFMA2
+    "D": (0x0000000000007230, 0x0000000000000000),  # HADD2
+    "U": (0x0000000000007232, 0x0000000000000000),  # HMUL2
+    "W": (0x0000000000007235, 0x0000000000000000),  # HFMA2.MMA
     "H": (0x0000000804FF723C, 0x00000000000018FF),  # HMMA.16816.F32 RZ,R4,R8,RZ
     "J": (0x0000000804FF723C, 0x000000000000180C),  # HMMA.16816.F32 RZ,R4,R8,R12
 }
 """By letter: machine code for sm_90 as two words of 64 bits, without registers."""
-THREE = "FMLI"
+THREE = "FMLIGW"
 """These read three registers, the others two."""
 
 
@@ -64,7 +72,22 @@ def _patterns() -> list[str]:
     return list(dict.fromkeys(found))
 
 
+def _patterns_of_halves() -> list[str]:
+    found = []
+    for x in "GDUW":
+        reads = ["---", "01-", "02-", *(["012", "020", "021", "102"] if x in THREE else [])]
+        found += [before + x + read for read in reads for before in ("", "F--- ", "L--- ", "W--- ")]
+        found += [f"{x}02- {other}" for other in ("L01-", "F01-", "L--- L---", "W012", "G012")]
+        found += [f"{x}0=-", f"W--- {x}0=-"]
+    found += ["W012 G012 D01-", "W012 G012 D02-", "U01- W012 D01- I01- W012 G012",
+              "U02- W020 D02- I02- W020 G020", "G--- G--- W---", "G--- W--- W---",
+              "G012 W012 W012", "G--- F---", "G--- F--- F---"]  # fmt: skip
+    return list(dict.fromkeys(found))
+
+
 PATTERNS = _patterns()
+HALVES = _patterns_of_halves()
+"""The same of sums and products of halves: G, D, U and W."""
 
 
 def tokens(pattern: str) -> list[str]:
@@ -104,10 +127,19 @@ def replaced(image: bytes, pattern: str) -> bytes:
 
 def measure_banks_beside(device: int = 0) -> list[dict[str, Any]]:
     """Return a row per pattern: cycles of a sub-partition per instruction, with 1, 2, 4 warps."""
+    return _measured(PATTERNS, device)
+
+
+def measure_banks_of_halves(device: int = 0) -> list[dict[str, Any]]:
+    """Return the same rows of patterns with sums and products of halves."""
+    return _measured(HALVES, device)
+
+
+def _measured(patterns: list[str], device: int) -> list[dict[str, Any]]:
     open_gpu(device)
     import cupy
 
     with cupy.cuda.Device(device):
         with TemporaryDirectory() as folder:
             image = compiled(banks_source(), Path(folder))
-        return [{"reads": each, **issued(replaced(image, each), 1, 4)} for each in PATTERNS]
+        return [{"reads": each, **issued(replaced(image, each), 1, 4)} for each in patterns]

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from simulator.timing.code import ATOMICS, REDUCTIONS
 from simulator.timing.footprint import footprint
-from simulator.timing.traces import SECTOR, SECTORS, BlockTrace
+from simulator.timing.traces import SECTOR, SECTORS, AccessRows, BlockTrace
 from simulator.timing.work import Work
 
 __all__ = ["hot_cycles", "hot_stores", "near_share", "reduced_cycles"]
@@ -19,6 +19,9 @@ __all__ = ["hot_cycles", "hot_stores", "near_share", "reduced_cycles"]
 _KILOBYTE, _UNIT = 32, 16
 """Sectors, and those of it that one unit changes."""
 _LINES = _KILOBYTE // SECTORS
+_PLACES = _KILOBYTE + 1
+_MEET = 4
+"""Blocks of those that were traced; where fewer meet by chance, many did not."""
 _FLOAT = re.compile(r"B?F\d").match
 """How the type of floats begins, among an atomic's modifiers."""
 
@@ -54,26 +57,30 @@ def _several(work: Work) -> Sequence[BlockTrace]:
     return [*{trace.block: trace for trace in (*work.probes, *work.traces)}.values()]
 
 
-def hot_cycles(work: Work, machine: Mapping[str, float]) -> float:
-    """Return the cycles for which the L2 changes the half or sector that most atomics meet in.
+def hot_cycles(work: Work, machine: Mapping[str, float]) -> tuple[float, float]:
+    """Return how long the L2 changes the half or sector that most atomics meet in, and its share.
 
-    They are the grid's, per sector that the atomics of a block change.
+    Cycles are the grid's, per sector that the atomics of a block change; the share is of the work
+    of all of them.
 
     Two units of the L2 change a kilobyte. One has the first and third 256 bytes, the other the
     second and last. It changes one sector after the other, each as often as lanes share one of its
     words (gpu_check/data/h200_addition_units.csv). The next change of a sector waits until the one
-    before is done, longer where floats are added (gpu_check/data/h100_atomics.csv). Blocks that
-    were traced stand for the grid where at least two of them meet, or where there is one block.
+    before is done, longer where floats are added (gpu_check/data/h200_atomics.csv). Blocks that
+    were traced stand for the grid where four of them meet, or all.
     """
     chosen, ran = _atomic_instructions(work), _several(work)
     if not len(chosen):
-        return 0.0
+        return 0.0, 0.0
     names = [one.opcode.split(".")[1:] for one in work.instructions]
     floats = np.array([any(_FLOAT(each) for each in name) for name in names])
     sectors = sum(each.summed("sectors", len(work.instructions), is_shared=False)[chosen].sum()
                   for each in ran)  # fmt: skip
-    most = _most_shared([_atomics(trace, chosen, floats, machine) for trace in ran], work.blocks)
-    return most / max(int(sectors), 1) * work.blocks * _ran_of_grid(work, chosen)
+    found = [_atomics(trace, chosen, floats, machine) for trace in ran]
+    most = _most_shared(found, min(work.blocks, _MEET))
+    every = sum(float(done[place % _PLACES == _UNIT].sum()) for place, done in found)
+    cycles = most / max(int(sectors), 1) * work.blocks * _ran_of_grid(work, chosen)
+    return cycles, min(most / every, 1.0) if every else 0.0
 
 
 def _ran_of_grid(work: Work, chosen: NDArray[np.int64], *, likely: bool = False) -> float:
@@ -99,7 +106,7 @@ def hot_stores(work: Work, machine: Mapping[str, float]) -> float:
     stores = np.setdiff1d(work.stores, _atomic_instructions(work))
     found = [_in_part(trace, stores) for trace in ran]
     every = sum(counts.sum() for _, counts, _ in found)
-    most = _most_shared([each[:2] for each in found], work.blocks)
+    most = _most_shared([each[:2] for each in found], min(work.blocks, 2))
     if not most:
         return 0.0
     chosen = np.unique(np.concatenate([numbers for *_, numbers in found]))
@@ -124,7 +131,7 @@ def _in_part(
 
 
 def reduced_cycles(work: Work, machine: Mapping[str, float]) -> float:
-    """Return the cycles for which the L2 adds where most bulk copies meet in what a unit changes."""
+    """Return the cycles for which that unit of the L2 adds where most bulk copies meet."""
     found: dict[int, float] = {}
     for trace in work.traces:
         for number, sectors in trace.copied.items():
@@ -153,18 +160,28 @@ def _atomics(
         return np.zeros(0, np.int64), np.zeros(0)
     rows, bases, times = trace.different(chosen)
     access, line, place = trace.lines(rows, bases)
-    crowd = trace.rows.crowd[place][:, None] >> 8 * np.arange(SECTORS) & 255
-    crowd *= times[access][:, None]
-    whole = trace.rows.filled[place] >= SECTOR
-    in_unit = np.where(whole, machine["atom_whole"], machine["atom_unit"])
-    word = np.where(whole, machine["atom_whole"], machine["atom_word"])
-    word = np.where(sums[trace.rows.number[rows]][access], machine["atom_float_word"], word)
+    every = trace.rows.crowd[:, None] >> 8 * np.arange(SECTORS) & 255
+    whole = _all_words(trace.rows, every)[place]
+    crowd = every[place] * times[access][:, None]
+    in_unit = np.where(whole, machine["atom_whole"], machine["atom_word"])
+    word = np.where(sums[trace.rows.number[rows]][access], machine["atom_float_word"], in_unit)
     sector = SECTORS * line[:, None] + np.arange(SECTORS)
     (units, there), (sectors, here) = (
         _by(_UNIT, np.repeat(_unit(line), SECTORS), (crowd * in_unit[:, None]).ravel()),
         _by(1, sector, crowd * word[:, None]),
     )
     return np.concatenate([units, sectors]), np.concatenate([there, here])
+
+
+def _all_words(rows: AccessRows, crowd: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Return of each line whether its access changes all words of its sectors equally often.
+
+    `crowd`: how many lanes at most change a word of each sector, shape (lines, 4).
+    """
+    count = np.diff(rows.line_begin)
+    access = np.repeat(np.arange(len(count)), count)
+    levels = np.bincount(access, crowd.sum(axis=1), len(count))
+    return np.repeat(rows.bytes >= SECTOR * levels, count)
 
 
 def _by(
@@ -176,17 +193,15 @@ def _by(
     """
     found, where = np.unique(number[cycles > 0], return_inverse=True)
     sums = np.bincount(where, cycles[cycles > 0], len(found)).astype(np.float64)
-    return found * (_KILOBYTE + 1) + size, sums
+    return found * _PLACES + size, sums
 
 
-def _most_shared(
-    each: Sequence[tuple[NDArray[np.int64], NDArray[np.float64]]], blocks: int
-) -> float:
-    """Return the most that blocks do at one place where at least two of a grid's meet.
+def _most_shared(each: Sequence[tuple[NDArray[np.int64], NDArray[np.float64]]], meet: int) -> float:
+    """Return the most that blocks do at one place where so many of them meet, or all.
 
-    `each`: by block, its places and what it does there; `blocks`: of the grid.
+    `each`: by block, its places and what it does there.
     """
     places, which = np.unique(np.concatenate([place for place, _ in each]), return_inverse=True)
     sums = np.bincount(which, np.concatenate([done for _, done in each]), len(places))
     seen = np.bincount(which, minlength=len(places))
-    return float(sums[seen >= min(blocks, 2)].max(initial=0.0))
+    return float(sums[seen >= min(meet, max(len(each), 2))].max(initial=0.0))

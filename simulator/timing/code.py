@@ -114,6 +114,7 @@ def _code_array(instructions: tuple[WorkInstruction, ...], rates: Rates) -> NDAr
             "puts": _puts(name, modifiers),
             "sectors": local_sectors(each),
             "port": _port(each),
+            "twice": name == "HFMA2" and "MMA" in modifiers,
             "brings": name in ("LDS", "LDSM"),
             "parts": in_parts(each),
             "factor": factors_made(instructions, place),
@@ -289,13 +290,11 @@ def _port(instruction: WorkInstruction) -> int:
     """Return the cycles for which nothing else of the sub-partition is dispatched, but for one.
 
     Products of 64 bits pass in two parts; what they add to is read between them
-    (`gpu_check/data/h100_dispatch.csv`: beside FFMA, LOP3 and IMAD). HFMA2.MMA takes a cycle more,
-    the others of `h100_issue_slots.csv` do not, and doubles only where they read three registers
+    (`gpu_check/data/h100_dispatch.csv`: beside FFMA, LOP3 and IMAD). The others of
+    `h100_issue_slots.csv` take no more, and doubles only where they read three registers
     (`h100_doubles.csv`: see `banks`).
     """
-    name, *modifiers = instruction.opcode.split(".")
-    if name == "HFMA2" and "MMA" in modifiers:
-        return 1
+    _, *modifiers = instruction.opcode.split(".")
     if not in_parts(instruction):
         return 0
     adds = modifiers[0] == "WIDE" and REGISTER.search(given_operands(instruction)[-1])

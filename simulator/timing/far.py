@@ -48,7 +48,7 @@ _DRAM_UNEVEN = NUMBERS.index("dram_uneven")
 _LAST = 8
 """Lines of a tile: those before are there by then (gpu_check/data/h100_rounds.csv, one SM)."""
 _STORE_JOINS, _STORE_HOT = NUMBERS.index("store_joins"), NUMBERS.index("store_hot")
-_ATOM_HOT = NUMBERS.index("atom_hot")
+_ATOM_HOT, _ATOM_POWER = NUMBERS.index("atom_hot"), NUMBERS.index("atom_power")
 _L2_BURST, _TMA_RATE = NUMBERS.index("l2_burst"), NUMBERS.index("tma_rate")
 _STORE_ALONE = NUMBERS.index("store_alone")
 _STORE_REQUEST, _STORE_LINE = NUMBERS.index("store_request"), NUMBERS.index("store_line")
@@ -368,7 +368,8 @@ def _atomic(
     for a single word. Those that give the old value take longer, longer still where they compare;
     so do doubles that fill sectors, and not four singles of a lane (h100_atomic_sweeps.csv). The L2
     looks them up as it does loads (h100_atomic_lines.csv, h100_atomics_beside.csv). Those that meet
-    in few words wait for each other there, and loads do not wait for them.
+    in few words wait for each other there, and others for them (h200_skewed_rows.csv). Loads do
+    not.
     """
     state.counts[5] += sectors
     is_word = sectors == 1 and filled <= one.word
@@ -383,7 +384,13 @@ def _atomic(
     depart(state, machine, way, now)
     asked = machine[_ATOM_ASKED] + (sectors - 1) * machine[_ATOM_MORE]
     there = max(there, ask(state, machine, OF_L2, asked, 0.0, now))
-    there = max(there, ask(state, machine, OF_ATOMICS, sectors * machine[_ATOM_HOT], 0.0, now))
+    hot, least = sectors * machine[_ATOM_HOT], max(way, asked)
+    if hot > 0:  # those for other places stand behind them
+        most = max(hot, least)
+        hot = most * (1 + (min(hot, least) / most) ** machine[_ATOM_POWER]) ** (
+            1 / machine[_ATOM_POWER]
+        )
+    there = max(there, ask(state, machine, OF_ATOMICS, hot, 0.0, now))
     state.free[OF_ATOMICS] = max(state.free[OF_ATOMICS], there)
     away = spread_over(state, fresh, machine[_ATOM_DRAM])
     if away:

@@ -29,7 +29,7 @@ NUMBERS = (
     "constant_near", "constant_held", "constant_uniform_held", "constant_ask", "constant_rest",
     "constant_stays", "local_far", "local_stored", "dram_wait_written",
     "dram_wait_load", "dram_fetched", "kept_from", "kept_to", "kept_sector",
-    "atom_asked", "atom_more", "atom_given",
+    "atom_asked", "atom_more", "atom_given", "atom_power",
     "backlog", "meets", "meets_others", "converges", "gives_way", "gives_way_held", "collects",
     "local_latency", "local_cycle", "local_last",
     "second_part", "fresh_factor", "load_port", "copy_way", "dram_atom", "store_hot",

@@ -71,8 +71,8 @@ class Held:
     """What is stored all over memory that the L2 does not hold."""
     scattered_atomics: Scattered
     """What atomics change there."""
-    hot_atomics: float
-    """Cycles of the grid's atomics: see `hot_cycles`."""
+    hot_atomics: tuple[float, float]
+    """Cycles of the grid's atomics where most meet, and their share: see `hot_cycles`."""
     hot_stores: float
     """Cycles of what the grid stores: see `hot_stores`."""
 
@@ -203,7 +203,8 @@ def numbers_of(work: Work, machine: Mapping[str, float], held: Held, sms: int) -
         "dram_fetched": fetched,
         "crossed": (1 - draws.part) * held.kept.crossed * held.share + draws.part * draws.crossed,
         "l2_rate": held.l2_rate,
-        "atom_hot": held.hot_atomics / blocks,
+        "atom_hot": held.hot_atomics[0] / blocks,
+        "atom_power": machine["atom_power"] / max(1 - held.hot_atomics[1], 1e-3),
         "store_hot": held.hot_stores / blocks,
         # Sectors of one SM stand for those of all, beside what the L2 holds.
         "kept_sector": SECTOR * others / held.l2_bytes if held.l2_bytes else 0.0,

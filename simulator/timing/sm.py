@@ -181,6 +181,10 @@ def _issue(
     state.issued[warp] = now
     state.table_given[warp] = -1
     late, hold = read_operands(code, state, partition, warp, number, now)
+    if code[number].twice:
+        state.second[partition] = now + late + 2
+    elif state.second[partition] == now + late:
+        late += 1
     accumulates = state.accumulated[partition] > now  # products keep the registers' ports busy
     if accumulates:
         if late:

@@ -191,6 +191,7 @@ CODE = np.dtype(
         ("puts", np.int64),  # words that a lane stores to shared memory
         ("sectors", np.int64),  # of local memory, where all lanes have one index
         ("port", np.int64),  # cycles beyond the first for which nothing else is dispatched
+        ("twice", np.int64),  # whether two cycles later only another such one is dispatched
         ("brings", np.int64),  # whether it loads shared memory
         ("parts", np.int64),  # whether it passes in two parts: a product of 64 bits
         ("factor", np.int64),  # how many instructions before it one is made; 0: none of the last
@@ -261,11 +262,13 @@ STATE = np.dtype(
         # Whose turn it is among warps of a block and sub-partition: the least.
         ("turn", *_numbers(MOST_WARPS)),
         # By sub-partition: its warps by the places of their blocks, the one that it goes on with
-        # (-1: none), until when that one pauses, until when none can issue, when its port is free.
+        # (-1: none), until when that one pauses, until when none can issue, when its port is free,
+        # and when one that was dispatched takes it again.
         ("order", *_numbers(PARTITIONS, MOST_WARPS)), ("count", *_numbers(PARTITIONS)),
         ("last", *_numbers(PARTITIONS)), ("pause", *_numbers(PARTITIONS)),
         ("sleep", *_numbers(PARTITIONS)),
-        ("port", *_numbers(PARTITIONS)), ("pipe", np.float64, (PARTITIONS, _PIPES)),
+        ("port", *_numbers(PARTITIONS)), ("second", *_numbers(PARTITIONS)),
+        ("pipe", np.float64, (PARTITIONS, _PIPES)),
         # Until when products add to registers of 32 bits, and parts of cycles that others wait for
         # those; until when products read shared memory, and so many wavefronts per cycle.
         ("accumulated", *_numbers(PARTITIONS)), ("accumulated_rest", np.float64, (PARTITIONS,)),

@@ -1,4 +1,4 @@
-"""Atomics that meet in few words: a grid of one block per SM takes what it took on an H100."""
+"""Atomics that meet in few words: a grid of one block per SM takes what it took on an H200."""
 
 from typing import Any
 
@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from gpu_check.recordings import packaged_table
+from gpu_check.timing.addition_units import KINDS, addition_units_source, lanes_at
 from gpu_check.timing.atomics import PATTERNS, SOURCE
 from simulator import Chip, replay_compiled
 from simulator.timing.atomics import hot_stores
@@ -31,20 +32,20 @@ def _marked(*case: Any) -> Any:
 @pytest.mark.parametrize(
     ("atomic", "words", "sms", "off"),
     [*(_marked("red", *each) for each in [
-        ("one word", 1, 0.01), ("one word", 132, 0.01), ("a word a lane", 132, 0.23),
-        ("a sector a lane", 132, 0.14), ("any of 256 words", 132, 0.04),
-        ("any of 1024 words", 132, 0.04), ("any of 4096 words", 132, 0.02),
-        ("any of 65536 words", 132, 0.05), ("any of 4194304 words", 132, 0.04),
-        ("eight words of a sector", 132, 0.23), ("any of the words of a sector", 132, 0.05),
-        ("a warp a word of 32 sectors", 132, 0.05), ("one lane, one word", 132, 0.03),
+        ("one word", 1, 0.02), ("one word", 132, 0.01), ("a word a lane", 132, 0.16),
+        ("a sector a lane", 132, 0.1), ("any of 256 words", 132, 0.02),
+        ("any of 1024 words", 132, 0.02), ("any of 4096 words", 132, 0.07),
+        ("any of 65536 words", 132, 0.03), ("any of 4194304 words", 132, 0.02),
+        ("eight words of a sector", 132, 0.01), ("any of the words of a sector", 132, 0.02),
+        ("a warp a word of 32 sectors", 132, 0.01), ("one lane, one word", 132, 0.01),
      ]),
      *(_marked("red_float", *each) for each in [
-        ("one word", 132, 0.03), ("a word a lane", 132, 0.23),
-        ("any of 256 words", 132, 0.04), ("eight words of a sector", 132, 0.06),
-        ("any of the words of a sector", 132, 0.05), ("a warp a word of 32 sectors", 132, 0.05),
-        ("one lane, one word", 132, 0.06),
+        ("one word", 132, 0.01), ("a word a lane", 132, 0.18),
+        ("any of 256 words", 132, 0.02), ("eight words of a sector", 132, 0.01),
+        ("any of the words of a sector", 132, 0.01), ("a warp a word of 32 sectors", 132, 0.03),
+        ("one lane, one word", 132, 0.01),
      ]),
-     *(_marked(f"red_{each}", "one word", 132, 0.03)
+     *(_marked(f"red_{each}", "one word", 132, 0.01)
        for each in ("double", "halves", "brains", "least"))],
 )  # fmt: skip
 def test_a_block_on_each_sm_takes_what_atomics_took(
@@ -56,17 +57,56 @@ def test_a_block_on_each_sm_takes_what_atomics_took(
     def cycles(turns: int) -> int:
         report = replay_compiled(
             SOURCE.replace("turn < 16", f"turn < {turns}").replace("clock64()", "0"),
-            kernel=atomic, grid=sms, block=32 * warps, chip="H100",
+            kernel=atomic, grid=sms, block=32 * warps, chip="H200",
             args=[np.zeros(2 * count + 64, np.uint32), np.int32(how), np.uint32(count),
                   np.zeros(sms, np.int64), np.zeros(1, np.uint32)],
         )  # fmt: skip
-        return report.time(chip="H100").active_cycles or 0
+        return report.time(chip="H200").active_cycles or 0
 
     (measured,) = (
-        float(row["warps_8"]) for row in packaged_table("h100_atomics")
+        float(row["warps_8"]) for row in packaged_table("h200_atomics")
         if (row["atomic"], row["words"], row["sms"]) == (atomic, words, str(sms))
     )  # fmt: skip
     each = (cycles(_LAST) - cycles(_FIRST)) / ((_LAST - _FIRST) * _EACH * warps)
+    assert each == pytest.approx(measured, rel=off)
+
+
+_FEW = [
+    ("red", 2, 64, 1, 1, 1, 0.06), ("red", 2, 256, 1, 1, 1, 0.03), ("red", 2, 512, 1, 1, 1, 0.07),
+    ("red", 2, 1024, 1, 1, 1, 0.03), ("red", 8, 32, 1, 1, 32, 0.07), ("red", 8, 32, 1, 8, 32, 0.15),
+    ("red", 32, 32, 1, 1, 1, 0.02), ("red", 2, 128, 4, 8, 32, 0.02),
+    ("red", 4, 128, 4, 8, 32, 0.04), ("atom", 2, 256, 1, 1, 1, 0.03),
+    ("atom", 8, 128, 4, 2, 32, 0.1), ("float", 1, 32, 1, 1, 4, 0.01), ("float", 1, 32, 1, 8, 32, 0.01),
+    ("float", 8, 32, 1, 1, 32, 0.13),
+]  # fmt: skip
+"""Kinds, places, bytes between them, sectors, words and lanes, and how far each may be off."""
+
+
+@needs_compiler
+@pytest.mark.parametrize("case", [
+    pytest.param(case, marks=() if place % 3 == 1 else pytest.mark.slow)
+    for place, case in enumerate(_FEW)
+])  # fmt: skip
+def test_each_unit_of_the_l2_adds_at_its_own_rate(case: tuple[Any, ...]) -> None:
+    """The first and third 256 bytes of a kilobyte are one's, the second and last another's."""
+    kind, places, apart, sectors, words, lanes, off = case
+
+    def cycles(turns: int) -> int:
+        report = replay_compiled(
+            addition_units_source(turns).replace("clock64()", "0"),
+            kernel=KINDS[kind], grid=132, block=256, chip="H200",
+            args=[np.zeros(1 << 13, np.uint32), lanes_at(sectors, words, lanes), np.uint32(places),
+                  np.uint32(apart // 4), np.zeros(132, np.int64), np.zeros(1, np.uint32)],
+        )  # fmt: skip
+        return report.time(chip="H200").active_cycles or 0
+
+    shape = {"kind": kind, "places": str(places), "apart": str(apart), "sectors": str(sectors),
+             "words": str(words), "lanes": str(lanes)}  # fmt: skip
+    (measured,) = (
+        float(row["cycles"]) for row in packaged_table("h200_addition_units")
+        if shape.items() <= row.items()
+    )  # fmt: skip
+    each = (cycles(_LAST) - cycles(_FIRST)) / ((_LAST - _FIRST) * _EACH * 8 * 132)
     assert each == pytest.approx(measured, rel=off)
 
 

@@ -11,7 +11,7 @@ from tests.unit.timing.works import Line, work
 
 OPCODES = {
     "F": "FFMA", "M": "IMAD", "L": "LOP3.LUT", "I": "IADD3", "A": "FADD", "P": "ISETP.GE.AND",
-    "N": "FMNMX",
+    "N": "FMNMX", "G": "HFMA2", "D": "HADD2", "U": "HMUL2", "W": "HFMA2.MMA",
 }  # fmt: skip
 MATRICES = {"H": "RZ,R4,R8,RZ", "J": "RZ,R4,R8,R12"}
 BEHIND = {"L": ",0x96,!PT", "P": ",PT", "N": ",PT"}
@@ -50,14 +50,31 @@ def lines(pattern: str) -> list[Line]:
 ROWS = [row for row in packaged_table("h100_banks_beside") if not row["reads"].endswith("*7")]
 
 
+HALVES = packaged_table("h200_banks_of_halves")
+CROWDED = ("W--- G020", "W012 G012 D01-", "W012 G012 D02-", "U01- W012 D01- I01- W012 G012")
+"""In these, products of halves read three registers beside others: they are up to 24 % too fast."""
+
+
+def _held_to(row: dict[str, str], rel: float, warps: int, own: int) -> None:
+    body = lines(row["reads"])
+    less, more = (run(work(body, warps=4 * warps, times=times)).cycles for times in (1, 2))
+    # A turn of the recorded loop ends with a branch, and has a few instructions of its own.
+    each = ((more - less) / warps + own) / COUNT
+    assert each == pytest.approx(float(row[f"warps_{warps}"]), rel=rel)
+
+
 @pytest.mark.parametrize("row", ROWS, ids=[row["reads"] for row in ROWS])
 def test_instructions_that_read_registers_take_what_they_took(row: dict[str, str]) -> None:
-    body = lines(row["reads"])
     for warps, own in ((1, 40), (4, 24)) if row in ROWS[::7] else ((1, 40),):
-        less, more = (run(work(body, warps=4 * warps, times=times)).cycles for times in (1, 2))
-        # A turn of the recorded loop ends with a branch, and has a few instructions of its own.
-        each = ((more - less) / warps + own) / COUNT
-        assert each == pytest.approx(float(row[f"warps_{warps}"]), rel=0.06)
+        _held_to(row, 0.06, warps, own)
+
+
+@pytest.mark.parametrize("row", HALVES, ids=[row["reads"] for row in HALVES])
+def test_halves_take_what_they_took(row: dict[str, str]) -> None:
+    """Behind an HFMA2.MMA, the cycle after the next is for another one only."""
+    rel = 0.25 if row["reads"] in CROWDED else 0.06
+    for warps, own in ((1, 40), (4, 24)) if row in HALVES[::7] else ((1, 40),):
+        _held_to(row, rel, warps, own)
 
 
 def test_small_matrices_are_read_as_often_as_they_are_multiplied() -> None:
