@@ -32,7 +32,7 @@ PAIRED = [
                  "thirtyfourth_a", "thirtyfourth_b", "thirtyfourth_b_maps", "thirtyfifth",
                  "thirtysixth", "thirtyseventh", "thirtyeighth", "thirtyninth",
                  "thirtyninth_maps", "fortieth", "fortieth_maps", "fortyfirst",
-                 "fortyfirst_maps")
+                 "fortyfirst_maps", "fortysecond", "fortysecond_maps")
     for case in read_cases(HERE / f"timed/{name}.json")
 ]  # fmt: skip
 CASES = {case["name"]: case for case in read_cases(HERE / "timed/cases.json")}
