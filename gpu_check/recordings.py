@@ -322,7 +322,7 @@ PackagedTable = Literal[
     "h200_timed_again", "h200_timed_again_estimates",
     "h200_timed_fortieth", "h200_timed_fortieth_estimates", "h200_timed_fortyfirst",
     "h200_timed_fortyfirst_estimates",
-    "h200_timed_fortysecond_estimates", "h200_timed_newest_estimates",
+    "h200_timed_fortysecond", "h200_timed_fortysecond_estimates", "h200_timed_newest_estimates",
     "h200_timed_sixteenth", "h200_timed_sixteenth_estimates",
     "h200_timed_thirtyseventh", "h200_timed_thirtyseventh_estimates", "h200_timed_thirtysixth",
     "h200_timed_thirtysixth_estimates", "h200_timed_thirtyeighth",
