@@ -59,6 +59,7 @@ SETS = {
     "thirty-sixth": "h200_timed_thirtysixth", "thirty-seventh": "h200_timed_thirtyseventh",
     "thirty-eighth": "h200_timed_thirtyeighth", "thirty-ninth": "h200_timed_thirtyninth",
     "fortieth": "h200_timed_fortieth", "forty-first": "h200_timed_fortyfirst",
+    "forty-second": "h200_timed_fortysecond",
 }  # fmt: skip
 """The recorded sets of launches in order, each with its table of `DATA`."""
 

@@ -21,7 +21,7 @@ _KILOBYTE, _UNIT = 32, 16
 _LINES = _KILOBYTE // SECTORS
 _PLACES = _KILOBYTE + 1
 _MEET = 4
-"""Blocks of those that were traced; where fewer meet by chance, many did not."""
+"""Blocks of many that were traced: where fewer meet, it may be by chance."""
 _FLOAT = re.compile(r"B?F\d").match
 """How the type of floats begins, among an atomic's modifiers."""
 
@@ -67,7 +67,7 @@ def hot_cycles(work: Work, machine: Mapping[str, float]) -> tuple[float, float]:
     second and last. It changes one sector after the other, each as often as lanes share one of its
     words (gpu_check/data/h200_addition_units.csv). The next change of a sector waits until the one
     before is done, longer where floats are added (gpu_check/data/h200_atomics.csv). Blocks that
-    were traced stand for the grid where four of them meet, or all.
+    were traced stand for the grid where four of them meet, or of less than 16 a quarter, but two.
     """
     chosen, ran = _atomic_instructions(work), _several(work)
     if not len(chosen):
@@ -77,7 +77,7 @@ def hot_cycles(work: Work, machine: Mapping[str, float]) -> tuple[float, float]:
     sectors = sum(each.summed("sectors", len(work.instructions), is_shared=False)[chosen].sum()
                   for each in ran)  # fmt: skip
     found = [_atomics(trace, chosen, floats, machine) for trace in ran]
-    most = _most_shared(found, min(work.blocks, _MEET))
+    most = _most_shared(found, min(work.blocks, max(2, min(len(ran) // 4, _MEET))))
     every = sum(float(done[place % _PLACES == _UNIT].sum()) for place, done in found)
     cycles = most / max(int(sectors), 1) * work.blocks * _ran_of_grid(work, chosen)
     return cycles, min(most / every, 1.0) if every else 0.0
@@ -130,17 +130,26 @@ def _in_part(
     return *_by(_KILOBYTE, line * SECTORS // _KILOBYTE, sectors), numbers
 
 
-def reduced_cycles(work: Work, machine: Mapping[str, float]) -> float:
-    """Return the cycles for which that unit of the L2 adds where most bulk copies meet."""
+def reduced_cycles(work: Work, machine: Mapping[str, float], first: float) -> float:
+    """Return when that unit of the L2 has added where most bulk copies meet; 0: there are none.
+
+    `first`: when the first block ended. It began to add by then, at the earliest after the share of
+    its time that each of its copies has. (H200: of 528 blocks that add a kilobyte at their end, 16
+    kilobytes behind, the last ends 9,700 cycles after they begin to: 18.4 each.)
+    """
     found: dict[int, float] = {}
+    copies = 0
     for trace in work.traces:
         for number, sectors in trace.copied.items():
             if work.instructions[number].name in REDUCTIONS:
+                copies += int((trace.event[:, 0] == number).sum())
                 places, counts = np.unique(_unit(sectors // SECTORS), return_counts=True)
                 for place, count in zip(places.tolist(), counts.tolist(), strict=True):
                     found[place] = found.get(place, 0.0) + count
-    most = max(found.values(), default=0.0) / len(work.traces) * work.blocks
-    return most * machine["atom_bulk"]
+    if not found:
+        return 0.0
+    most = max(found.values()) / len(work.traces) * work.blocks
+    return first / max(copies / len(work.traces), 1) + most * machine["atom_whole"]
 
 
 def _unit(line: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -197,11 +206,11 @@ def _by(
 
 
 def _most_shared(each: Sequence[tuple[NDArray[np.int64], NDArray[np.float64]]], meet: int) -> float:
-    """Return the most that blocks do at one place where so many of them meet, or all.
+    """Return the most that blocks do at one place where so many of them meet.
 
     `each`: by block, its places and what it does there.
     """
     places, which = np.unique(np.concatenate([place for place, _ in each]), return_inverse=True)
     sums = np.bincount(which, np.concatenate([done for _, done in each]), len(places))
     seen = np.bincount(which, minlength=len(places))
-    return float(sums[seen >= min(meet, max(len(each), 2))].max(initial=0.0))
+    return float(sums[seen >= meet].max(initial=0.0))

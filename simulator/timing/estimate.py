@@ -113,7 +113,8 @@ def estimate(
     active, left = float(run.cycles), blocks - len(plan)
     if left:
         active += _rest(work, chip, numbers, run, left, without)
-    active = max(active, reduced_cycles(work, machine))  # of the whole grid
+    # Of the whole grid.
+    active = max(active, reduced_cycles(work, machine, float(run.ends.min())))
     if blocks > work.resident:  # the last SM ends later than the mean one that was simulated
         return Estimate(_last_sm(work, chip, numbers, run, sms, active, without), run, blocks)
     most = most_to_do(work, sms) if is_unlike(work) else None

@@ -215,11 +215,12 @@ def test_what_a_grid_adds_to_a_kilobyte_is_waited_for_once(monkeypatch: pytest.M
 def test_bulk_reductions_to_one_place_wait_for_each_other_and_copies_do_not() -> None:
     def cycles(opcode: str) -> float:
         instructions = work([Line(opcode, "[UR4],[UR6],UR8")]).instructions
-        traces = [SimpleNamespace(copied={0: np.arange(32)})] * 2
+        events = np.array([[0, -1, 1024, 32, 1]] * 4)
+        traces = [SimpleNamespace(copied={0: np.arange(32)}, event=events)] * 2
         given = SimpleNamespace(instructions=instructions, traces=traces, blocks=528)
-        return reduced_cycles(cast(Any, given), {"atom_bulk": 1.05})
+        return reduced_cycles(cast(Any, given), {"atom_whole": 1.15}, 2000)
 
-    assert cycles("UBLKRED.G.S.ADD.S32") == pytest.approx(528 * 16 * 1.05)
+    assert cycles("UBLKRED.G.S.ADD.S32") == pytest.approx(2000 / 4 + 528 * 16 * 1.15)
     assert cycles("UBLKCP.G.S") == 0
 
 
