@@ -34,8 +34,8 @@ def _marked(*case: Any) -> Any:
     [*(_marked("red", *each) for each in [
         ("one word", 1, 0.02), ("one word", 132, 0.01), ("a word a lane", 132, 0.16),
         ("a sector a lane", 132, 0.1), ("any of 256 words", 132, 0.02),
-        ("any of 1024 words", 132, 0.02), ("any of 4096 words", 132, 0.07),
-        ("any of 65536 words", 132, 0.03), ("any of 4194304 words", 132, 0.02),
+        ("any of 1024 words", 132, 0.03), ("any of 4096 words", 132, 0.03),
+        ("any of 65536 words", 132, 0.05), ("any of 4194304 words", 132, 0.02),
         ("eight words of a sector", 132, 0.01), ("any of the words of a sector", 132, 0.02),
         ("a warp a word of 32 sectors", 132, 0.01), ("one lane, one word", 132, 0.01),
      ]),
