@@ -10,8 +10,8 @@ SLACK = 1.03
 """Estimates of two launches must be further apart for one to be called the faster one.
 
 Launches that differ in layout alone were estimated before they were measured. Where the estimates
-were further apart, the one that was estimated to be faster was so for 677 pairs of 685, and slower
-for 6. Where they were nearer, and not alike, it was faster for 49 of 77, and slower for 15
+were further apart, the one that was estimated to be faster was so for 694 pairs of 702, and slower
+for 6. Where they were nearer, and not alike, it was faster for 50 of 79, and slower for 15
 (`python -m gpu_check.timing.signs`).
 """
 

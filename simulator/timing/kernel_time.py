@@ -20,8 +20,8 @@ __all__ = ["KernelTime", "spelled"]
 SPREAD = (0.90, 1.25)
 """Measured cycles are expected to lie between these multiples of the estimate.
 
-Forty-one sets of launches were estimated before they were measured, each by the model of its
-time. So it was for 2,024 of 2,218, and for 112 of the last 118 (gpu_check/data/h100_timed_*,
+Forty-two sets of launches were estimated before they were measured, each by the model of its
+time. So it was for 2,075 of 2,271, and for 101 of the last 106 (gpu_check/data/h100_timed_*,
 docs/explanation/time-record.md; `python -m gpu_check.timing.errors range`).
 """
 

@@ -51,5 +51,5 @@ def test_what_is_said_of_the_slack_is_what_is_recorded(capsys: pytest.CaptureFix
     page = Path(__file__).parents[3] / "docs/explanation/time.md"
     assert set(table) <= set(page.read_text("utf-8").splitlines())
     told, close = table[-2:]
-    assert [each.strip() for each in told.split("|")[2:-1]] == ["685", "677", "2", "6"]
-    assert [each.strip() for each in close.split("|")[2:-1]] == ["77", "49", "13", "15"]
+    assert [each.strip() for each in told.split("|")[2:-1]] == ["702", "694", "2", "6"]
+    assert [each.strip() for each in close.split("|")[2:-1]] == ["79", "50", "14", "15"]
