@@ -131,11 +131,12 @@ def _in_part(
 
 
 def reduced_cycles(work: Work, machine: Mapping[str, float], first: float) -> float:
-    """Return when that unit of the L2 has added where most bulk copies meet; 0: there are none.
+    """Return when the unit of the L2 in which most bulk copies meet has added; 0 without any.
 
-    `first`: when the first block ended. It began to add by then, at the earliest after the share of
-    its time that each of its copies has. (H200: of 528 blocks that add a kilobyte at their end, 16
-    kilobytes behind, the last ends 9,700 cycles after they begin to: 18.4 each.)
+    A copy of a kilobyte takes it 18.5 cycles (gpu_check/data/h200_addition_units.csv, bulk).
+
+    `first`: when the first block ended. Where it adds once, it does so at its end, and the L2 adds
+    nothing before; where it does several times, they are taken to lie as far from each other.
     """
     found: dict[int, float] = {}
     copies = 0
