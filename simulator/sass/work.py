@@ -10,6 +10,7 @@ from simulator.errors import ExecutionError
 from simulator.gemm.occupancy import Device, occupancy
 from simulator.sass.run.tracing import Tracer, block_trace
 from simulator.sass.second import SecondLaunch
+from simulator.timing.code import ATOMICS
 from simulator.timing.control import control
 from simulator.timing.footprint import probe_blocks
 from simulator.timing.population import FEWEST
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from simulator.law.chips import Chip
     from simulator.sass.run.grid import Dim3, GridRun
     from simulator.sass.run.tracing import Did
+    from simulator.timing.traces import BlockTrace
 
 __all__ = ["make_work", "sampled_blocks"]
 
@@ -28,6 +30,8 @@ _MORE_SAMPLES = 128
 """Where blocks do not execute the same."""
 _UNLIKE_DATA = 0.1
 """Of the cycles that they keep an SM busy: blocks that differ by more do not do the same."""
+_FEW_PROBES = 3
+"""Of a grid of few blocks: an end is next to the origin."""
 _RATIOS = (1.0, 1.6180339887498949, 1.32471795724474603, 1.22074408460575947)
 """By the axes of a grid: of x to the power of axes + 1 = x + 1 the solution."""
 _MOST_INSTRUCTIONS = 2_000_000
@@ -96,11 +100,33 @@ def _traced(
     if prod(launch.cluster) == 1:
         both, ran = found + probed, len(found)
         steps = _that_tell([float(sum(map(len, did.steps))) for _, did in both], ran)
-        if _are_unlike(steps, UNLIKE) or _are_unlike(
-            _that_tell([trace.busy for trace in second.traces(both)], ran), _UNLIKE_DATA
+        traces = second.traces(both)
+        if (
+            _are_unlike(steps, UNLIKE)
+            or _are_unlike(_that_tell([trace.busy for trace in traces], ran), _UNLIKE_DATA)
+            or _add_by_data(launch, traces[ran:])
         ):
             found += second.run(_more_blocks(launch, firsts, fmean(steps)))
     return found, probed
+
+
+def _add_by_data(launch: GridRun, probes: list[BlockTrace]) -> bool:
+    """Whether atomics change places that follow no rule from block to block.
+
+    Few blocks do not tell where many of them meet. `probes`: the blocks of `probe_blocks`.
+    """
+    opcodes = (each.opcode for each in launch.program.instructions)
+    numbers = {n for n, opcode in enumerate(opcodes) if opcode.split(".")[0] in ATOMICS}
+    each = [trace.sectors_of(numbers) for trace in probes]
+    if len(probes) <= _FEW_PROBES or not any(map(len, each)):
+        return False
+    first, *_, before, last = each
+    if len({len(sectors) for sectors in each}) > 1:
+        return True
+    if any((sectors - sectors[0] != first - first[0]).any() for sectors in each):
+        return True
+    steps = sum(int(sectors[0] - first[0]) for sectors in each[1:-2])
+    return int(last[0] - before[0]) != steps
 
 
 def _longest(

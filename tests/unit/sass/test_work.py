@@ -12,6 +12,8 @@ import pytest
 from simulator import Chip, replay_compiled
 from simulator.sass import work
 from simulator.sass.run.grid import GridRun
+from simulator.timing.atomics import hot_cycles
+from simulator.timing.machine import machine_of
 from tests.sass_kernels import needs_compiler
 
 
@@ -41,6 +43,31 @@ def test_blocks_that_do_the_same_are_like(
     ran: list[float], probed: list[float], unlike: bool
 ) -> None:
     assert work._are_unlike(work._that_tell(ran + probed, len(ran)), 0.02) is unlike
+
+
+@needs_compiler
+@pytest.mark.parametrize(
+    ("row", "many"),
+    [("rows[blockIdx.x]", True), ("blockIdx.x % 64", False), ("0", False), ("blockIdx.x", False)],
+)
+def test_more_blocks_run_where_data_say_what_is_added_to(row: str, many: bool) -> None:
+    """Of 8,448 rows a tenth is the first one: it is seen where enough blocks are."""
+    source = f"""
+    extern "C" __global__ void rows(const unsigned* rows, float* table) {{
+        atomicAdd(table + 512 * ({row}) + threadIdx.x, 1.0f);
+    }}
+    """
+    random = np.random.default_rng(1)
+    rows = np.where(random.random(8448) < 0.1, 0, random.integers(8192, size=8448))
+    launch = replay_compiled(
+        source, grid=8448, block=128, chip="H100",
+        args=[rows.astype(np.uint32), np.zeros(8448 * 512, np.float32)],
+    ).relaunch()  # fmt: skip
+    found = launch.work(Chip.of("H100"))
+    assert (len(found.traces) > 100) is many
+    if many:
+        _, share = hot_cycles(found, machine_of(Chip.of("H100")) or {})
+        assert share == pytest.approx(0.1 / 2, rel=0.5)  # two units have a row's 512 bytes
 
 
 @needs_compiler
