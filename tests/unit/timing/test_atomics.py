@@ -10,9 +10,11 @@ from gpu_check.timing.addition_units import KINDS, addition_units_source, lanes_
 from gpu_check.timing.atomics import PATTERNS, SOURCE
 from simulator import Chip, replay_compiled
 from simulator.timing.atomics import hot_stores
+from simulator.timing.machine import machine_of
 from tests.sass_kernels import needs_compiler
 from tests.unit.timing.test_sm import MACHINE
 
+H200 = machine_of(Chip.of("H200")) or {}
 _FIRST, _LAST, _EACH = 4, 12, 8
 _QUICK = {
     "red": ("one word", "a word a lane", "any of 4096 words", "eight words of a sector",
@@ -109,6 +111,18 @@ def test_each_unit_of_the_l2_adds_at_its_own_rate(case: tuple[Any, ...]) -> None
     )  # fmt: skip
     each = (cycles(_LAST) - cycles(_FIRST)) / ((_LAST - _FIRST) * _EACH * 8 * 132)
     assert each == pytest.approx(measured, rel=off)
+
+
+def test_additions_elsewhere_stand_behind_those_that_meet_as_they_did() -> None:
+    """Of rows of a table that blocks add to, a share is the first one."""
+    rows = packaged_table("h200_skewed_rows")
+    known = {(row["way"], row["rows"], float(row["share"])): float(row["cycles"]) for row in rows}
+    for (way, count, share), cycles in known.items():
+        hot, rest = share * known[way, count, 1.0], known[way, count, 0.0]
+        power = H200["atom_power"] / max(1 - share, 1e-3)
+        most, least = max(hot, rest), min(hot, rest)
+        both = most * (1 + (least / most) ** power) ** (1 / power)
+        assert both == pytest.approx(cycles, rel=0.16)
 
 
 @needs_compiler
