@@ -16,14 +16,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpu_check.device import open_gpu
+from gpu_check.timing.atomics import MIXED
 
 __all__ = ["KINDS", "addition_units_source", "lanes_at", "launches", "measure_addition_units"]
 
 _TURNS, _EACH, _WARPS = 8, 8, 8
-_SOURCE = """
-__device__ __forceinline__ unsigned mixed(unsigned x) {
-    x ^= x >> 16; x *= 0x7feb352d; x ^= x >> 15; x *= 0x846ca68b; return x ^ x >> 16;
-}
+_SOURCE = """\
 template <int WHAT> __device__ void run(unsigned* data, const int* at, unsigned places,
                                         unsigned apart, long long* when, unsigned* sink) {
     const unsigned warp = (blockIdx.x * blockDim.x + threadIdx.x) >> 5;
@@ -85,7 +83,7 @@ KINDS = {"red": "red", "atom": "atom", "float": "float_red", "store": "store"}
 
 def addition_units_source(turns: int = _TURNS) -> str:
     """Return CUDA source of all kernels; `turns` of a loop that adds eight times per turn."""
-    return _SOURCE.replace("TURNS", str(turns)).replace("EACH", str(_EACH))
+    return MIXED + _SOURCE.replace("TURNS", str(turns)).replace("EACH", str(_EACH))
 
 
 def lanes_at(sectors: int, words: int, lanes: int) -> NDArray[np.int32]:

@@ -15,13 +15,16 @@ import numpy as np
 
 from gpu_check.device import open_gpu
 
-__all__ = ["PATTERNS", "SOURCE", "measure_atomics"]
+__all__ = ["MIXED", "PATTERNS", "SOURCE", "measure_atomics"]
 
 _TURNS, _EACH = 16, 8
-SOURCE = """
+MIXED = """
 __device__ __forceinline__ unsigned mixed(unsigned x) {
     x ^= x >> 16; x *= 0x7feb352d; x ^= x >> 15; x *= 0x846ca68b; return x ^ x >> 16;
 }
+"""
+"""CUDA source of a function that draws a number by another one."""
+_SOURCE = """\
 template <int WHAT> __device__ void run(unsigned* data, int how, unsigned words,
                                         long long* when, unsigned* sink) {
     const unsigned lane = threadIdx.x & 31;
@@ -70,7 +73,8 @@ template <int WHAT> __device__ void run(unsigned* data, int how, unsigned words,
     { run<WHAT>(data, how, words, when, sink); }
 KERNEL(red, 0) KERNEL(atom, 1) KERNEL(red_float, 2) KERNEL(red_double, 3) KERNEL(red_halves, 4)
 KERNEL(red_brains, 5) KERNEL(red_least, 6)
-""".replace("TURNS", str(_TURNS)).replace("EACH", str(_EACH))
+"""
+SOURCE = MIXED + _SOURCE.replace("TURNS", str(_TURNS)).replace("EACH", str(_EACH))
 PATTERNS = (
     ("one word", 0, 32), ("a word a lane", 1, 32), ("a sector a lane", 2, 256),
     ("lines of their own", 3, 1 << 22), ("any of 256 words", 4, 256),

@@ -15,6 +15,7 @@ import numpy as np
 
 from gpu_check.device import open_gpu
 from gpu_check.hopper.runner import compiled
+from gpu_check.timing.atomics import MIXED
 
 __all__ = ["ORDERS", "fenced_additions_source", "measure_fenced_additions"]
 
@@ -33,11 +34,7 @@ extern "C" __global__ void {order}(unsigned* data, unsigned words, int lanes, lo
     for (int turn = -1; turn < turns; ++turn) {{
         if (turn == 0) {{ __syncthreads(); start = clock64(); }}
         unsigned word = warp * 32 + lane;
-        if (words) {{
-            word += turn * 540672;
-            word ^= word >> 16; word *= 0x7feb352d; word ^= word >> 15; word *= 0x846ca68b;
-            word = (word ^ word >> 16) % words;
-        }}
+        if (words) word = mixed(word + turn * 540672) % words;
         unsigned was;
         if (lane < lanes)
             asm volatile("atom.{order}.gpu.global.add.u32 %0, [%1], 1;"
@@ -52,7 +49,7 @@ extern "C" __global__ void {order}(unsigned* data, unsigned words, int lanes, lo
 
 def fenced_additions_source() -> str:
     """Return CUDA source of a kernel per order, which has its name."""
-    return "".join(_SOURCE.format(order=order) for order in ORDERS)
+    return MIXED + "".join(_SOURCE.format(order=order) for order in ORDERS)
 
 
 def measure_fenced_additions(device: int = 0) -> list[dict[str, Any]]:

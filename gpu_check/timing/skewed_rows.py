@@ -17,6 +17,7 @@ import numpy as np
 
 from gpu_check.device import open_gpu
 from gpu_check.hopper.runner import compiled
+from gpu_check.timing.copies_beside import spans_of
 
 __all__ = ["measure_skewed_rows"]
 
@@ -43,8 +44,8 @@ template <int WAY> __device__ void run(float* table, const int* rows, long long*
     if (threadIdx.x == 0) {
         unsigned sm;
         asm volatile("mov.u32 %0, %%smid;" : "=r"(sm));
-        when[3 * blockIdx.x] = sm;
-        when[3 * blockIdx.x + 1] = start, when[3 * blockIdx.x + 2] = clock64();
+        when[3 * blockIdx.x] = start, when[3 * blockIdx.x + 1] = clock64();
+        when[3 * blockIdx.x + 2] = sm;
     }
 }
 #define KERNEL(NAME, WAY) extern "C" __global__ void __launch_bounds__(128) \\
@@ -75,9 +76,7 @@ def measure_skewed_rows(device: int = 0) -> list[dict[str, Any]]:
             for _ in range(4):
                 when = cupy.zeros((_BLOCKS, 3), dtype=np.int64)
                 module.get_function(way)((_BLOCKS,), (128,), (table, given, when))
-                sm, start, end = when.get().T
-                spans = [np.ptp(np.concatenate([start[sm == k], end[sm == k]])) for k in set(sm)]
-                least = min(least, float(np.median(spans)))
+                least = min(least, float(np.median(spans_of(when.get()))))
             cycles = round(least / (_BLOCKS / chip.multiprocessors * _EACH[way]), 2)
             rows.append({"way": way, "rows": count, "share": share, "cycles": cycles})
     return rows

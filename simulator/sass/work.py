@@ -100,14 +100,15 @@ def _traced(
     if prod(launch.cluster) == 1:
         both, ran = found + probed, len(found)
         steps = _that_tell([float(sum(map(len, did.steps))) for _, did in both], ran)
-        traces = second.traces(both)
-        if (
-            _are_unlike(steps, UNLIKE)
-            or _are_unlike(_that_tell([trace.busy for trace in traces], ran), _UNLIKE_DATA)
-            or _add_by_data(launch, traces[ran:])
-        ):
+        if _are_unlike(steps, UNLIKE) or _hang_on_data(launch, second.traces(both), ran):
             found += second.run(_more_blocks(launch, firsts, fmean(steps)))
     return found, probed
+
+
+def _hang_on_data(launch: GridRun, traces: list[BlockTrace], ran: int) -> bool:
+    """Whether data say how long blocks take, or what they add to; the grid's ends follow `ran`."""
+    busy = _that_tell([trace.busy for trace in traces], ran)
+    return _are_unlike(busy, _UNLIKE_DATA) or _add_by_data(launch, traces[ran:])
 
 
 def _add_by_data(launch: GridRun, probes: list[BlockTrace]) -> bool:

@@ -31,6 +31,7 @@ from simulator.timing.ways import (
     farther,
     farthest,
     hold,
+    stand_behind,
     until,
 )
 
@@ -384,12 +385,9 @@ def _atomic(
     depart(state, machine, way, now)
     asked = machine[_ATOM_ASKED] + (sectors - 1) * machine[_ATOM_MORE]
     there = max(there, ask(state, machine, OF_L2, asked, 0.0, now))
-    hot, least = sectors * machine[_ATOM_HOT], max(way, asked)
+    hot = sectors * machine[_ATOM_HOT]
     if hot > 0:  # those for other places stand behind them
-        most = max(hot, least)
-        hot = most * (1 + (min(hot, least) / most) ** machine[_ATOM_POWER]) ** (
-            1 / machine[_ATOM_POWER]
-        )
+        hot = stand_behind(hot, max(way, asked), machine[_ATOM_POWER])
     there = max(there, ask(state, machine, OF_ATOMICS, hot, 0.0, now))
     state.free[OF_ATOMICS] = max(state.free[OF_ATOMICS], there)
     away = spread_over(state, fresh, machine[_ATOM_DRAM])

@@ -22,6 +22,7 @@ __all__ = [
     "farthest",
     "hold",
     "serve",
+    "stand_behind",
     "until",
 ]
 
@@ -125,6 +126,16 @@ def farthest(machine: Any, is_dram: bool, lines: int) -> float:
     found = spread * all_near * near * _NEAR + (spread - late) * _NEAR * (1 - near)
     found += late * all_near * (1 - near * _NEAR)
     return float(found + farther(machine, is_dram, 0.0))
+
+
+@jit()
+def stand_behind(met: float, own: float, power: float) -> float:
+    """Return the cycles of what takes `met` where most meet, and `own` elsewhere, behind those.
+
+    The lower the power, the more both count; 1: their sum.
+    """
+    most = max(met, own)
+    return float(most * (1 + (min(met, own) / most) ** power) ** (1 / power))
 
 
 @jit()

@@ -1,5 +1,6 @@
 """Atomics that meet in few words: a grid of one block per SM takes what it took on an H200."""
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -11,11 +12,12 @@ from gpu_check.timing.atomics import PATTERNS, SOURCE
 from simulator import Chip, replay_compiled
 from simulator.timing.atomics import hot_stores
 from simulator.timing.machine import machine_of
+from simulator.timing.ways import stand_behind
 from tests.sass_kernels import needs_compiler
 from tests.unit.timing.test_sm import MACHINE
 
 H200 = machine_of(Chip.of("H200")) or {}
-_FIRST, _LAST, _EACH = 4, 12, 8
+_FIRST, _LAST, _EACH, _WARPS = 4, 12, 8, 8
 _QUICK = {
     "red": ("one word", "a word a lane", "any of 4096 words", "eight words of a sector",
             "a warp a word of 32 sectors"),
@@ -28,6 +30,20 @@ _QUICK = {
 def _marked(*case: Any) -> Any:
     is_quick = case[1] in _QUICK.get(case[0], ()) and case[2] == 132
     return pytest.param(*case, marks=() if is_quick else pytest.mark.slow)
+
+
+def _cycles_of_a_turn(
+    source: Callable[[int], str], kernel: str, sms: int, args: list[Any]
+) -> float:
+    """Return what a turn takes a block of each SM; `source`: CUDA source of so many turns."""
+    less, more = (
+        replay_compiled(
+            source(turns).replace("clock64()", "0"),
+            kernel=kernel, grid=sms, block=32 * _WARPS, chip="H200", args=args,
+        ).time(chip="H200").active_cycles or 0
+        for turns in (_FIRST, _LAST)
+    )  # fmt: skip
+    return (more - less) / (_LAST - _FIRST)
 
 
 @needs_compiler
@@ -54,23 +70,16 @@ def test_a_block_on_each_sm_takes_what_atomics_took(
     atomic: str, words: str, sms: int, off: float
 ) -> None:
     how, count = next((how, count) for name, how, count in PATTERNS if name == words)
-    warps = 8
-
-    def cycles(turns: int) -> int:
-        report = replay_compiled(
-            SOURCE.replace("turn < 16", f"turn < {turns}").replace("clock64()", "0"),
-            kernel=atomic, grid=sms, block=32 * warps, chip="H200",
-            args=[np.zeros(2 * count + 64, np.uint32), np.int32(how), np.uint32(count),
-                  np.zeros(sms, np.int64), np.zeros(1, np.uint32)],
-        )  # fmt: skip
-        return report.time(chip="H200").active_cycles or 0
-
+    args = [np.zeros(2 * count + 64, np.uint32), np.int32(how), np.uint32(count),
+            np.zeros(sms, np.int64), np.zeros(1, np.uint32)]  # fmt: skip
     (measured,) = (
         float(row["warps_8"]) for row in packaged_table("h200_atomics")
         if (row["atomic"], row["words"], row["sms"]) == (atomic, words, str(sms))
     )  # fmt: skip
-    each = (cycles(_LAST) - cycles(_FIRST)) / ((_LAST - _FIRST) * _EACH * warps)
-    assert each == pytest.approx(measured, rel=off)
+    cycles = _cycles_of_a_turn(
+        lambda turns: SOURCE.replace("turn < 16", f"turn < {turns}"), atomic, sms, args
+    )
+    assert cycles / (_EACH * _WARPS) == pytest.approx(measured, rel=off)
 
 
 _FEW = [
@@ -94,23 +103,16 @@ def test_each_unit_of_the_l2_adds_at_its_own_rate(case: tuple[Any, ...]) -> None
     """The first and third 256 bytes of a kilobyte are one's, the second and last another's."""
     kind, places, apart, sectors, words, lanes, off = case
 
-    def cycles(turns: int) -> int:
-        report = replay_compiled(
-            addition_units_source(turns).replace("clock64()", "0"),
-            kernel=KINDS[kind], grid=132, block=256, chip="H200",
-            args=[np.zeros(1 << 13, np.uint32), lanes_at(sectors, words, lanes), np.uint32(places),
-                  np.uint32(apart // 4), np.zeros(132, np.int64), np.zeros(1, np.uint32)],
-        )  # fmt: skip
-        return report.time(chip="H200").active_cycles or 0
-
+    args = [np.zeros(1 << 13, np.uint32), lanes_at(sectors, words, lanes), np.uint32(places),
+            np.uint32(apart // 4), np.zeros(132, np.int64), np.zeros(1, np.uint32)]  # fmt: skip
     shape = {"kind": kind, "places": str(places), "apart": str(apart), "sectors": str(sectors),
              "words": str(words), "lanes": str(lanes)}  # fmt: skip
     (measured,) = (
         float(row["cycles"]) for row in packaged_table("h200_addition_units")
         if shape.items() <= row.items()
     )  # fmt: skip
-    each = (cycles(_LAST) - cycles(_FIRST)) / ((_LAST - _FIRST) * _EACH * 8 * 132)
-    assert each == pytest.approx(measured, rel=off)
+    cycles = _cycles_of_a_turn(addition_units_source, KINDS[kind], 132, args)
+    assert cycles / (_EACH * _WARPS * 132) == pytest.approx(measured, rel=off)
 
 
 def test_additions_elsewhere_stand_behind_those_that_meet_as_they_did() -> None:
@@ -120,9 +122,7 @@ def test_additions_elsewhere_stand_behind_those_that_meet_as_they_did() -> None:
     for (way, count, share), cycles in known.items():
         hot, rest = share * known[way, count, 1.0], known[way, count, 0.0]
         power = H200["atom_power"] / max(1 - share, 1e-3)
-        most, least = max(hot, rest), min(hot, rest)
-        both = most * (1 + (least / most) ** power) ** (1 / power)
-        assert both == pytest.approx(cycles, rel=0.16)
+        assert stand_behind(hot, rest, power) == pytest.approx(cycles, rel=0.16)
 
 
 @needs_compiler
