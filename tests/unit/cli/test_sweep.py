@@ -10,7 +10,7 @@ import sqlite3
 import subprocess
 import sys
 import time
-from contextlib import closing
+from contextlib import closing, suppress
 from functools import partial
 from inspect import signature
 from pathlib import Path
@@ -322,8 +322,16 @@ def chunks(store: Path) -> dict[int, str]:
         return dict(database.execute("SELECT start, outcome FROM chunks"))
 
 
+def is_whole(store: Path) -> bool:
+    """Whether the newest transaction is over: else SQLite takes back what has made it grow."""
+    journal = Path(f"{store}-journal")
+    with suppress(FileNotFoundError), journal.open("rb") as file:
+        return not any(file.read(8))  # SQLite blanks its head when a transaction is whole
+    return True
+
+
 def interrupt(command: list[str], store: Path, how: signal.Signals) -> None:
-    """Run a sweep, and interrupt it when it has kept some chunks."""
+    """Run a sweep, and interrupt it when it has kept some chunks, which take some 3,000 bytes."""
     process = subprocess.Popen(
         [sys.executable, "-m", "simulator", *command],
         stdout=subprocess.DEVNULL,
@@ -333,7 +341,7 @@ def interrupt(command: list[str], store: Path, how: signal.Signals) -> None:
         preexec_fn=partial(signal.signal, signal.SIGINT, signal.default_int_handler),
     )
     end = time.monotonic() + 60
-    while not (store.exists() and store.stat().st_size > 40_000):  # a chunk takes some 3,000
+    while not (store.exists() and store.stat().st_size > 40_000 and is_whole(store)):
         assert time.monotonic() < end
         time.sleep(0.01)
     process.send_signal(how)
