@@ -13,7 +13,7 @@ import numpy as np
 
 from gpu_check.device import open_gpu
 
-__all__ = ["measure_flight"]
+__all__ = ["flight_source", "measure_flight", "turns_of"]
 
 _MIB = 1 << 20
 _SOURCE = """
@@ -51,6 +51,17 @@ KERNEL(1) KERNEL(2) KERNEL(4)
 """
 
 
+def flight_source() -> str:
+    """Return CUDA source of the kernels, by the chains of a warp: flight1, flight2, flight4."""
+    return _SOURCE
+
+
+def turns_of(warps: int, chains: int, sms: int) -> tuple[int, int]:
+    """Return the bytes that the SMs load in a turn, and how many turns are timed."""
+    turn = sms * warps * 512 * chains
+    return turn, max(8, min(400, 256 * _MIB // turn))
+
+
 def measure_flight(device: int = 0) -> list[dict[str, Any]]:
     """Return a row per footprint, warps of an SM and chains: cycles per load, bytes per cycle."""
     chip = open_gpu(device)
@@ -68,8 +79,7 @@ def measure_flight(device: int = 0) -> list[dict[str, Any]]:
             ):  # fmt: skip
                 sms = chip.multiprocessors
                 when = cupy.zeros(sms, dtype=np.int64)
-                turn = sms * warps * 512 * chains
-                turns = max(8, min(400, 256 * _MIB // turn))
+                turn, turns = turns_of(warps, chains, sms)
                 least = float("inf")
                 for _ in range(3):
                     module.get_function(f"flight{chains}")(

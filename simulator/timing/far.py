@@ -46,6 +46,9 @@ _REQUEST, _DRAM_STORED = NUMBERS.index("request"), NUMBERS.index("dram_stored")
 _DRAM_HOLDS, _FETCHED = NUMBERS.index("dram_holds"), NUMBERS.index("dram_fetched")
 _L2_WAIT, _DRAM_WAIT = NUMBERS.index("l2_wait"), NUMBERS.index("dram_wait")
 _DRAM_UNEVEN = NUMBERS.index("dram_uneven")
+_KILOBYTE = 8
+"""Lines that are as near in DRAM as each other. If each lay by itself, blocks that read 1 KiB would
+take 16 and 15 % too long (gpu_check/data/h100_streams.csv, h200_streams.csv, 1 array of words)."""
 _LAST = 8
 """Lines of a tile: those before are there by then (gpu_check/data/h100_rounds.csv, one SM)."""
 _STORE_JOINS, _STORE_HOT = NUMBERS.index("store_joins"), NUMBERS.index("store_hot")
@@ -214,13 +217,17 @@ def _line(
 ) -> int:
     """Ask L2 for sectors of a line, as `from_l2`: how long that takes depends on where it lies.
 
-    Which line is near, and which far, is drawn (gpu_check/data/h100_spread.csv).
+    Which line is near in the L2, and which kilobyte in DRAM, is drawn
+    (gpu_check/data/h100_spread.csv).
     """
     before = state.counts[7]
     there = from_l2(
         state, machine, count_sectors(mask), machine[_REQUEST], share, rate, now, line, mask
     )
-    there += int(farther(machine, state.counts[7] > before, _drawn(line)))
+    late = farther(machine, False, _drawn(line))
+    if state.counts[7] > before:
+        late += farther(machine, True, _drawn(line // _KILOBYTE))
+    there += int(late)
     state.loaded = max(state.loaded, there)
     return int(there)
 

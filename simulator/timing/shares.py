@@ -217,14 +217,14 @@ def numbers_of(work: Work, machine: Mapping[str, float], held: Held, sms: int) -
         np.interp(held.written, (0, 1 / 3, 1 / 2, 1), (1, mixed, mixed, written))
     )
     # What atomics change is stored, and read before, if the L2 has lost it.
-    for kind, moved, lies in (
-        ("stored", held.kept.stored, held.scattered_stores),
-        ("atom", held.kept.stored + held.changed, held.scattered_atomics),
+    for kind, moved, longer, lies in (
+        ("stored", held.kept.stored, 1.0, held.scattered_stores),
+        ("atom", held.kept.stored + held.changed, machine["dram_changed"], held.scattered_atomics),
     ):
         streams = moved * held.stored_share * (1 - lies.part)
-        taken = streams + lies.part * lies.cycles * numbers["dram_rate"] / SECTOR
-        numbers[f"dram_{kind}"] = streams + lies.part
-        numbers[f"dram_{kind}_taken"] = taken / (streams + lies.part) if lies.part else 1.0
+        taken = streams * longer + lies.part * lies.cycles * numbers["dram_rate"] / SECTOR
+        all_of = numbers[f"dram_{kind}"] = streams + lies.part
+        numbers[f"dram_{kind}_taken"] = taken / all_of if all_of else 1.0
     numbers["dram_wait_written"] *= held.written
     slow = slow_far = last = 1.0
     if is_one_wave:  # no SM does the work of another: the slowest one is the last

@@ -1,4 +1,4 @@
-"""Local memory that L1 does not hold, and loads from DRAM beside stores, as an H100 did them."""
+"""Local memory that L1 does not hold, and loads from DRAM, as an H100 and an H200 did them."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import pytest
 
 from gpu_check.recordings import packaged_table
 from gpu_check.timing import reads_beside_writes
+from gpu_check.timing.flight import flight_source, turns_of
 from gpu_check.timing.local_sweeps import Sweeps, sweeps_source
 from simulator import replay_compiled
 from tests.sass_kernels import needs_compiler
@@ -71,3 +72,28 @@ def test_loads_from_dram_wait_longer_beside_stores(key: tuple[str, str, str], ch
     )  # fmt: skip
     active = report.time().active_cycles or 0
     assert active / turns == pytest.approx(recorded, rel=0.08)
+
+
+@pytest.mark.parametrize(
+    ("chip", "warps"),
+    [("H100", 16), ("H200", 8),
+     *(pytest.param(*case, marks=pytest.mark.slow)
+       for case in (("H100", 8), ("H100", 12), ("H100", 20), ("H200", 12), ("H200", 16),
+                    ("H200", 20)))],
+)  # fmt: skip
+def test_a_warp_waits_as_long_for_lines_side_by_side(chip: str, warps: int) -> None:
+    """Four lines of a kilobyte come from DRAM together. If each came early or late by itself, a
+    load of 16 bytes per lane would wait for the last of them: for 8 to 16 % longer."""
+    recorded = {
+        (row["mebibytes"], row["warps"], row["chains"]): float(row["cycles"])
+        for row in packaged_table(f"{chip.lower()}_flight")  # type: ignore[arg-type]
+    }["1024", str(warps), "1"]
+    turn, turns = turns_of(warps, 1, SMS)
+    size = (turns + 2) * turn  # two turns go before those that are timed
+    report = replay_compiled(
+        flight_source(), kernel="flight1", grid=SMS, block=32 * warps, chip=chip,
+        args=[np.zeros(size, np.uint8), np.int64(size), np.zeros(SMS, np.int64), np.int32(turns),
+              np.zeros(1, np.uint32)],
+    )  # fmt: skip
+    active = report.time().active_cycles or 0
+    assert active / (turns + 2) == pytest.approx(recorded, rel=0.07)

@@ -337,15 +337,15 @@ def test_additions_that_sweep_memory_take_what_they_took(row: Row) -> None:
 
     Not those anywhere: of more than the L2 an H100 takes 3 to 5 times as long. Nor those
     of four words, which come around to where they were: replay takes each block's memory as its
-    own. Those of 96 MiB are 20.04 % too low, and were 13 % where DRAM's load was taken over 1,000
-    cycles, which made copies in another order up to 22 % too long.
+    own. Those of 96 MiB are 4 % too low; if DRAM took no longer for them than for what is read
+    and stored, 23 %.
     """
     words, size = int(row["words"]), int(row["mebibytes"])
     source = atomic_sweeps.atomic_sweep_source(words)
     args = [np.zeros(size << 18, np.float32), np.int32(0), np.uint32((size << 18) // words),
             np.zeros(132, np.int64)]  # fmt: skip
     each = cycles(source, f"sweep_{words}", 132, 32, args) / (17 * 8 * 32)
-    assert each == pytest.approx(float(row["cycles"]), rel=0.21)
+    assert each == pytest.approx(float(row["cycles"]), rel=0.1)
 
 
 @pytest.mark.parametrize(

@@ -138,20 +138,21 @@ def test_blocks_in_lower_places_go_first(work: str, monkeypatch: pytest.MonkeyPa
 
 
 @pytest.mark.parametrize(
-    ("chip", "within", "row"),
+    ("chip", "row"),
     [
-        pytest.param(chip, within, *each.values, id=f"{chip} {each.id}", marks=each.marks)
-        for chip, within, rows in (
-            ("H100", 0.13, marked("h100_streams", 4, {"2 2 16 160", "0 4 16 160"})),
-            ("H200", 0.1, marked("h200_streams", 4, {"8 0 16 160"})),
+        pytest.param(chip, *each.values, id=f"{chip} {each.id}", marks=each.marks)
+        for chip, rows in (
+            ("H100", marked("h100_streams", 4, {"1 0 4 160", "2 2 16 160", "0 4 16 160"})),
+            ("H200", marked("h200_streams", 4, {"1 0 4 160", "8 0 16 160"})),
         )
         for each in rows
         if each.values[0]["mebibytes"] == "160"
-        and (chip == "H100" or each.id in ("8 0 16 160", "2 2 16 160", "0 4 16 160"))
     ],
 )
-def test_passes_over_arrays_take_what_they_took(chip: str, within: float, row: Row) -> None:
-    """Of 160 MiB: how much of less the L2 keeps differs more, up to 57 % of the time."""
+def test_passes_over_arrays_take_what_they_took(chip: str, row: Row) -> None:
+    """Of 160 MiB: how much of less the L2 keeps differs more, up to 51 % of the time. Blocks that
+    load a kilobyte took 16 and 15 % too long where each of its lines came early or late by
+    itself."""
     reads, writes, word, size = (
         int(row[name]) for name in ("reads", "writes", "word", "mebibytes")
     )
@@ -161,7 +162,7 @@ def test_passes_over_arrays_take_what_they_took(chip: str, within: float, row: R
         block=256, args=[np.zeros(192 << 20, np.uint8), np.uint64(blocks * 256 * word)],
         chip=chip,
     )  # fmt: skip
-    assert report.time().cycles == pytest.approx(float(row["cycles"]), rel=within)
+    assert report.time().cycles == pytest.approx(float(row["cycles"]), rel=0.1)
 
 
 @pytest.mark.parametrize(
