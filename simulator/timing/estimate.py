@@ -51,6 +51,9 @@ _COURSES, _LATER = 4, 20
 _DRAWS = 3
 """How often it is drawn how long blocks take. A block more or less may hang on it, so the mean
 counts."""
+_TIMES = 4
+"""How often a launch is gone through, each time with other lines near: what one SM does may hang on
+a few cycles, by 10 % and more. A grid has many of them, so the mean counts."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,6 +84,8 @@ class Estimate:
     """The blocks that were simulated."""
     blocks: int
     """Of the SM that has most."""
+    courses: tuple[float, ...]
+    """Such cycles, each time with other lines near: `active` is their mean."""
 
 
 def estimate(
@@ -110,19 +115,42 @@ def estimate(
         held = replace(held, share=min(1.0, held.loaded / streamed))
         numbers = numbers_of(work, machine, held, sms)
         run = run_sm(work, chip, numbers, plan, without=without)
+    found = [_end(work, chip, numbers, plan, run, without)]
+    simulated = _instructions(work) * len(plan)
+    for course in range(1, min(_TIMES, int(MOST_INSTRUCTIONS / max(simulated, 1)))):
+        other = {**numbers, "course": float(course)}
+        again = run_sm(work, chip, other, plan, without=without)
+        if again.cycles == run.cycles:  # nothing hangs on where lines lie
+            break
+        found.append(_end(work, chip, other, plan, again, without))
+    return Estimate(float(np.mean(found)), run, blocks, tuple(found))
+
+
+def _end(
+    work: Work, chip: Chip, numbers: Mapping[str, float], plan: NDArray[np.int64], run: SmRun,
+    without: bool,
+) -> float:  # fmt: skip
+    """Return when the grid ends, of whose blocks those of `plan` were simulated."""
+    sms = sms_of(work, chip, numbers)
+    blocks = -(-work.blocks // sms)
     active, left = float(run.cycles), blocks - len(plan)
     if left:
         active += _rest(work, chip, numbers, run, left, without)
     # Of the whole grid.
-    active = max(active, reduced_cycles(work, machine, float(run.ends.min())))
+    active = max(active, reduced_cycles(work, numbers, float(run.ends.min())))
     if blocks > work.resident:  # the last SM ends later than the mean one that was simulated
-        return Estimate(_last_sm(work, chip, numbers, run, sms, active, without), run, blocks)
+        return _last_sm(work, chip, numbers, run, sms, active, without)
     most = most_to_do(work, sms) if is_unlike(work) else None
     if most is not None:  # it ends last, with as much of the L2 as the mean one
         active = max(active, float(run_sm(work, chip, numbers, most, without=without).cycles))
     if work.longest:
         active = max(active, _with_longest(work, chip, numbers, blocks, without))
-    return Estimate(active, run, blocks)
+    return active
+
+
+def _instructions(work: Work) -> float:
+    """Return how many a block's warps execute, on average."""
+    return sum(trace.instructions for trace in work.traces) / len(work.traces)
 
 
 def _with_longest(
@@ -207,7 +235,7 @@ def _uneven(
     most = max(some[-1].blocks for some in given)
     if most <= own:
         return active
-    did = sum(trace.instructions for trace in work.traces) / len(work.traces)
+    did = _instructions(work)
     more = (most - own) * run.per_block
     if most * did <= MOST_INSTRUCTIONS and own <= _FEW * work.resident:
         plan = np.arange(most, dtype=np.int64) % len(work.traces)
@@ -267,8 +295,7 @@ def _from_dram(machine: Mapping[str, float], run: SmRun) -> float:
 
 def _plan(work: Work, blocks: int) -> NDArray[np.int64]:
     """Return the blocks that are simulated, by their places among the traces: whole waves."""
-    each = sum(trace.instructions for trace in work.traces) / len(work.traces)
-    room = max(1, int(MOST_INSTRUCTIONS / max(each, 1)))
+    room = max(1, int(MOST_INSTRUCTIONS / max(_instructions(work), 1)))
     count = min(blocks, max(room // work.resident, 1) * work.resident, MOST_BLOCKS)
     return np.arange(count, dtype=np.int64) % len(work.traces)
 

@@ -45,7 +45,9 @@ _CROSSED, _FAR = NUMBERS.index("crossed"), NUMBERS.index("far_latency")
 _REQUEST, _DRAM_STORED = NUMBERS.index("request"), NUMBERS.index("dram_stored")
 _DRAM_HOLDS, _FETCHED = NUMBERS.index("dram_holds"), NUMBERS.index("dram_fetched")
 _L2_WAIT, _DRAM_WAIT = NUMBERS.index("l2_wait"), NUMBERS.index("dram_wait")
-_DRAM_UNEVEN = NUMBERS.index("dram_uneven")
+_DRAM_UNEVEN, _COURSE = NUMBERS.index("dram_uneven"), NUMBERS.index("course")
+_MANY = 1_000_003
+"""Lines by which what is accessed lies elsewhere in the next course."""
 _KILOBYTE = 8
 """Lines that are as near in DRAM as each other. If each lay by itself, blocks that read 1 KiB would
 take 16 and 15 % too long (gpu_check/data/h100_streams.csv, h200_streams.csv, 1 array of words)."""
@@ -192,7 +194,7 @@ def from_l2(
         cycles, alone = 32 * away / each, min(1.0, each / burst)
         wait, uneven = machine[_DRAM_WAIT], 1.0
         if line >= 0:  # what lies side by side waits together (gpu_check/data/h100_delays.csv)
-            uneven += machine[_DRAM_UNEVEN] * (2 * _drawn(line // SECTORS) - 1)
+            uneven += machine[_DRAM_UNEVEN] * (2 * _drawn(machine, line // SECTORS) - 1)
         far = ask(state, machine, OF_DRAM, cycles, wait, now, sent, alone, uneven)
         if few:  # and holds up what comes behind it
             held = max(cycles - 32 * away / rate, 0.0)
@@ -205,9 +207,9 @@ def from_l2(
 
 
 @jit()
-def _drawn(line: int) -> float:
-    """Return a number from 0 to 1 of a line, as if it were drawn."""
-    drawn = (line & BITS) * MIX >> 8 & BITS
+def _drawn(machine: Any, line: int) -> float:
+    """Return a number from 0 to 1 of a line, as if it were drawn: another one in each course."""
+    drawn = (line + int(machine[_COURSE]) * _MANY & BITS) * MIX >> 8 & BITS
     return ((drawn ^ drawn >> 13) * MIX >> 16 & 255) / 255
 
 
@@ -224,9 +226,9 @@ def _line(
     there = from_l2(
         state, machine, count_sectors(mask), machine[_REQUEST], share, rate, now, line, mask
     )
-    late = farther(machine, False, _drawn(line))
+    late = farther(machine, False, _drawn(machine, line))
     if state.counts[7] > before:
-        late += farther(machine, True, _drawn(line // _KILOBYTE))
+        late += farther(machine, True, _drawn(machine, line // _KILOBYTE))
     there += int(late)
     state.loaded = max(state.loaded, there)
     return int(there)

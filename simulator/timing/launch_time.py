@@ -33,6 +33,8 @@ _SLOWING = tuple(name for name in MATRIX_PRODUCTS if name != "DMMA")
 """Instructions that lower the SM's clock; DMMA does not (gpu_check/data/h200_frequencies.csv)."""
 _OFTEN = 1.1
 """Times that copies ask for a line: from there on it is seen what asking once would gain."""
+_HANGS = 1.1
+"""Beside the course that takes least, what the longest one takes: from there on it is said."""
 _INDEXED_CONSTANT = re.compile(r"c\[0x[1-9a-f][0-9a-f]*\]\[UR").search
 """A bank of constants beside the parameters', at a uniform register."""
 
@@ -162,6 +164,12 @@ def _notes(work: Work, found: Estimate) -> list[str]:
             if ran >= work.blocks
             else f"blocks differ: for the estimate {ran} of them ran, and each stands for an equal"
             " share of the grid"
+        )
+    if max(found.courses) > _HANGS * min(found.courses):
+        least, most = round(min(found.courses)), round(max(found.courses))
+        notes.append(
+            f"it hangs on where its arrays lie in memory: {least:,} to {most:,} cycles in"
+            f" {len(found.courses)} simulations, of which the mean counts"
         )
     if len(found.run.ends) < found.blocks:
         notes.append(

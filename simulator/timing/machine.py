@@ -34,7 +34,7 @@ NUMBERS = (
     "local_latency", "local_cycle", "local_last",
     "second_part", "fresh_factor", "load_port", "copy_way", "dram_atom", "store_hot",
     "l2_burst", "store_alone", "dram_stored_taken", "dram_atom_taken", "beside_product",
-    "product_room", "gap_wait", "gap", "gap_taken",
+    "product_room", "gap_wait", "gap", "gap_taken", "course",
 )  # fmt: skip
 """Names of the machine's numbers, in order: cycles, bytes per cycle, shares."""
 CARVEOUTS = (0, 8, 16, 32, 64, 100, 132, 164, 196, 228)

@@ -199,6 +199,7 @@ def numbers_of(work: Work, machine: Mapping[str, float], held: Held, sms: int) -
     drawn_time = at_random * draws.fetched * (1 + more * draws.alone)
     fetched = (once * held.fetched + drawn_time) / from_dram if from_dram else 1.0
     numbers = dict(machine) | {
+        "course": 0.0,
         "dram_share": from_dram,
         "dram_fetched": fetched,
         "crossed": (1 - draws.part) * held.kept.crossed * held.share + draws.part * draws.crossed,

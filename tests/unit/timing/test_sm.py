@@ -20,6 +20,7 @@ PIPES = {row["op"]: row for row in packaged_table("h100_pipes")}
 H100 = Chip.of("H100")
 MACHINE = {
     **(machine_of(H100) or {}),
+    "course": 0.0,
     "dram_share": 0.0,
     "dram_fetched": 1.0,
     "kept_sector": 0.0,
