@@ -62,7 +62,7 @@ __device__ __forceinline__ void run(const float4* in, float4* out, unsigned mask
     { run<L, S, WAY>(in, out, mask); }
 """
 _WAYS = {"plain": 0, "meets": 1, "parts": 2, "within": 0, "looped": 3}
-_SIZES = (16, 20, 24, 28, 32, 36, 40, 48, 64)
+_SIZES = (16, 20, 24, 28, 32, 36, 40, 44, 48, 52, 56, 64)
 _CASES = [
     (loads, stores, way, size)
     for loads, stores, way, sizes in (

@@ -122,14 +122,14 @@ def local_shares(work: Work, chip: Chip, sms: int) -> dict[str, float]:
     size = 128.0 * words * work.warps * resident
     passes = loaded / (words * work.warps)
     near = l1_bytes(work.shared_bytes, work.resident, work.warps)
-    held = between("local_near", "passes", passes, "size", size / near)
+    held = between(table("local_near"), "passes", passes, "size", size / near)
     found["local_missed"] = 1 - held["held"]
     rows = table("local_last")
     sizes, lasts = ([float(row[name]) for row in rows] for name in ("size", "last"))
     found["local_last"] = float(np.interp(size / near, sizes, lasts))
     if chip.l2_bytes:
         written = stored / (loaded + stored)
-        far = between("local_far", "written", written, "share", size * used / chip.l2_bytes)
+        far = between(table("local_far"), "written", written, "share", size * used / chip.l2_bytes)
         found["local_far"], found["local_stored"] = far["lost"], far["stored"]
         found["far_read"] = 128 * loaded * work.blocks * found["local_missed"] * far["lost"]
         found["far_written"] = 128 * stored * work.blocks * far["stored"]

@@ -218,13 +218,14 @@ def table(name: str) -> tuple[dict[str, str], ...]:
     return tuple(csv.DictReader(text.splitlines()))
 
 
-def between(name: str, level: str, at: float, along: str, to: float) -> dict[str, float]:
+def between(
+    rows: Sequence[Mapping[str, str]], level: str, at: float, along: str, to: float
+) -> dict[str, float]:
     """Return a table's columns between its rows: first along one of them, then between levels.
 
-    >>> between("local_near", "passes", 8, "size", 0.288)
+    >>> between(table("local_near"), "passes", 8, "size", 0.288)
     {'held': 0.99}
     """
-    rows = table(name)
     levels = sorted({float(row[level]) for row in rows})
     each = [
         interpolated([row for row in rows if float(row[level]) == one], along, to) for one in levels
@@ -245,7 +246,7 @@ def interpolated(rows: Sequence[Mapping[str, str]], along: str, to: float) -> di
     return {
         column: float(np.interp(to, xs, [float(row[column]) for row in rows]))
         for column in rows[0]
-        if column not in (along, "source")
+        if column not in (along, "chip", "source")
     }
 
 

@@ -18,6 +18,9 @@ from simulator.timing.rates import between, table
 
 __all__ = ["Residency", "residency", "shared_residency"]
 
+_MEASURED = "H100"
+"""Whose tables stand for chips that were not measured, by the share of their L2."""
+
 
 @dataclass(frozen=True)
 class Residency:
@@ -47,7 +50,8 @@ def residency(size: float, written: float, several: bool, chip: Chip) -> Residen
     """
     if not chip.l2_bytes:
         return Residency()
-    found = between("residency", "written", written, "share", size / chip.l2_bytes)
+    rows = _rows("residency", chip)
+    found = between(rows, "written", written, "share", size / chip.l2_bytes)
     last = "_again" if several else ""
     return Residency(found["lost" + last], found["crossed" + last], found["stored" + last])
 
@@ -85,7 +89,7 @@ def shared_residency(
     """
     if not chip.l2_bytes or not part:
         return kept
-    rows, size = table("residency_shared"), size / chip.l2_bytes
+    rows, size = _rows("residency_shared", chip), size / chip.l2_bytes
     counts = sorted({float(row["sharers"]) for row in rows})
 
     def of(name: str, alone: float, least: float) -> float:
@@ -101,3 +105,10 @@ def shared_residency(
     lost = of("lost", kept.lost, kept.lost)
     crossed = of("crossed", kept.crossed, 0.0) if several else max(kept.crossed, lost / 2)
     return replace(kept, lost=lost, crossed=crossed)
+
+
+def _rows(name: str, chip: Chip) -> list[dict[str, str]]:
+    """Return the rows of a table that are a chip's."""
+    rows = table(name)
+    own = chip.name if any(row["chip"] == chip.name for row in rows) else _MEASURED
+    return [row for row in rows if row["chip"] == own]

@@ -21,7 +21,7 @@ from tests.unit.timing.works import Line, work
 
 DATA = Path(__file__).parents[2] / "gpu_check/data"
 H100 = Chip.of("H100")
-_LAUNCH = 676_608
+_LAUNCH = {"H100": 676_608, "H200": 397_824}
 """Bytes across the L2 of a launch that moves nothing else."""
 with (DATA / "h100_tails.csv").open() as _file:
     ROWS = list(csv.DictReader(_file))
@@ -180,60 +180,57 @@ def test_loads_that_miss_take_what_a_request_takes() -> None:
         assert machine["request"] == pytest.approx(cycles, rel=0.02)
 
 
-def turned() -> list[dict[str, str]]:
+def turned(chip: str) -> list[dict[str, str]]:
     """Rows of what passes once over a footprint."""
-    with (DATA / "h100_turnover.csv").open() as file:
-        return list(csv.DictReader(file))
+    return [*packaged_table("h100_turnover" if chip == "H100" else "h200_turnover")]
 
 
-def kept(written: str) -> dict[int, dict[str, str]]:
+def kept(chip: str, written: str) -> dict[int, dict[str, str]]:
     """Rows of what the L2 keeps, by MiB, where so much of what is accessed is written."""
-    rows = [row for row in table("residency") if row["written"] == written]
-    return {round(50 * float(row["share"])): row for row in rows}
+    rows = [row for row in table("residency") if (row["chip"], row["written"]) == (chip, written)]
+    size = (Chip.of(chip).l2_bytes or 0) >> 20
+    return {round(size * float(row["share"])): row for row in rows}
 
 
-def test_blocks_in_one_wave_find_in_their_part_of_the_l2_what_was_recorded() -> None:
+@pytest.mark.parametrize("chip", ["H100", "H200"])
+def test_blocks_in_one_wave_find_in_their_part_of_the_l2_what_was_recorded(chip: str) -> None:
     alone = (("8", "plain"), ("4", "meets"))
-    rows = [row for row in turned() if (row["loads"], row["way"]) in alone]
-    found = {
-        round(50 * float(row["share"])): row
-        for row in table("residency")
-        if row["written"] == "0.5"
-    }
-    for size in (24, 28, 32, 36, 40):
+    rows = [row for row in turned(chip) if (row["loads"], row["way"]) in alone]
+    found = kept(chip, "0.5")
+    for size in {"H100": (24, 28, 32, 36, 40), "H200": (28, 32, 36, 40, 44, 48, 52, 56)}[chip]:
         each = [row for row in rows if row["mebibytes"] == str(size)]
         half = size << 19  # read, and as many written: half of these go to the other part
         for name, kind, beside in (("lost", "dram_read", 0), ("stored", "dram_write", 0),
-                                   ("crossed", "crossed", half // 2 + _LAUNCH)):  # fmt: skip
+                                   ("crossed", "crossed", half // 2 + _LAUNCH[chip])):  # fmt: skip
             share = fmean((int(row[kind]) - beside) / half for row in each)
             assert float(found[size][name]) == pytest.approx(share, abs=0.065)
 
 
-def test_blocks_that_follow_one_another_find_what_was_recorded() -> None:
-    rows = [row for row in turned() if (row["loads"], row["stores"]) in (("1", "1"), ("2", "2"))
-            and row["way"] != "within"]  # fmt: skip
-    found = {
-        round(50 * float(row["share"])): row
-        for row in table("residency")
-        if row["written"] == "0.5"
-    }
-    for size in (24, 28, 32, 36, 40, 48):
+@pytest.mark.parametrize("chip", ["H100", "H200"])
+def test_blocks_that_follow_one_another_find_what_was_recorded(chip: str) -> None:
+    kinds = (("1", "1"), ("2", "2"))
+    rows = [row for row in turned(chip)
+            if (row["loads"], row["stores"]) in kinds and row["way"] != "within"]  # fmt: skip
+    found = kept(chip, "0.5")
+    for size in {"H100": (24, 28, 32, 36, 40, 48), "H200": (24, 32, 36, 40, 44, 48, 56, 64)}[chip]:
         each = [row for row in rows if row["mebibytes"] == str(size)]
         half = size << 19
         lost = fmean(int(row["dram_read"]) / half for row in each)
-        crossed = fmean((int(row["crossed"]) - half // 2 - _LAUNCH) / half for row in each)
+        crossed = fmean((int(row["crossed"]) - half // 2 - _LAUNCH[chip]) / half for row in each)
         assert float(found[size]["lost_again"]) == pytest.approx(lost, abs=0.05)
         assert float(found[size]["crossed_again"]) == pytest.approx(crossed, abs=0.05)
 
 
-def found_again() -> list[dict[str, str]]:
+def found_again(chip: str = "H100") -> list[dict[str, str]]:
     """Rows of second launches, and how much of what they read crosses the L2, beside the rest."""
-    with (DATA / "h100_found_again.csv").open() as file:
-        rows = list(csv.DictReader(file))
+    rows = [
+        dict(row)
+        for row in packaged_table("h100_found_again" if chip == "H100" else "h200_found_again")
+    ]
     for row in rows:
         size, is_copy = int(row["mebibytes"]) << 20, row["kind"] == "copies"
         read, written = (size / 2, size / 2) if is_copy else (size, 0)
-        row["across"] = str((int(row["crossed"]) - _LAUNCH - written / 2) / read)
+        row["across"] = str((int(row["crossed"]) - _LAUNCH[chip] - written / 2) / read)
     return rows
 
 
@@ -259,7 +256,7 @@ def test_rows_of_any_length_cross_alike_in_several_waves() -> None:
         if int(row["blocks"]) <= 132 * int(row["resident"]) or size >= 17 << 20:
             continue
         written = size / 2 if row["way"] == "copies" else 0.0
-        crossed = (int(row["crossed"]) - _LAUNCH - written / 2) / (size - written)
+        crossed = (int(row["crossed"]) - _LAUNCH["H100"] - written / 2) / (size - written)
         known = residency(size, written / size, True, H100).crossed
         assert crossed == pytest.approx(known, abs=0.11)
         assert int(row["dram_read"]) < 1024
@@ -267,14 +264,16 @@ def test_rows_of_any_length_cross_alike_in_several_waves() -> None:
     assert fmean(found) == pytest.approx(0.28, abs=0.02)
 
 
-def test_what_sms_of_both_parts_read_takes_twice_its_room() -> None:
-    rows = [row for row in found_again() if int(row["times"]) > 1 and int(row["mebibytes"]) > 8]
+@pytest.mark.parametrize("name", ["H100", "H200"])
+def test_what_sms_of_both_parts_read_takes_twice_its_room(name: str) -> None:
+    chip = Chip.of(name)
+    rows = [row for row in found_again(name) if int(row["times"]) > 1 and int(row["mebibytes"]) > 8]
     assert {row["times"] for row in rows} == {"2", "8", "64"}
     for row in rows:
         size, times = int(row["mebibytes"]) << 20, int(row["times"])
-        kept = shared_residency(residency(size, 0, True, H100), size, 1.0, times, True, H100)
+        kept = shared_residency(residency(size, 0, True, chip), size, 1.0, times, True, chip)
         assert kept.lost == pytest.approx(int(row["dram_read"]) / size, abs=0.03)
-        assert kept.crossed == pytest.approx(float(row["across"]), abs=0.001)
+        assert kept.crossed == pytest.approx(max(float(row["across"]), 0), abs=0.001)
 
 
 def test_neither_the_order_of_blocks_nor_where_rows_begin_changes_what_is_kept() -> None:
@@ -287,13 +286,14 @@ def test_neither_the_order_of_blocks_nor_where_rows_begin_changes_what_is_kept()
         assert max(lost) < 0.05
 
 
-def test_what_is_only_read_stays_longer_and_what_is_only_written_goes_sooner() -> None:
+@pytest.mark.parametrize("chip", ["H100", "H200"])
+def test_what_is_only_read_stays_longer_and_what_is_only_written_goes_sooner(chip: str) -> None:
     def of(loads: int, stores: int, way: str) -> list[dict[str, str]]:
         wanted = (str(loads), str(stores), way)
-        return [row for row in turned() if (row["loads"], row["stores"], row["way"]) == wanted]
+        return [row for row in turned(chip) if (row["loads"], row["stores"], row["way"]) == wanted]
 
     within = sum(int(row["crossed"]) for row in of(4, 0, "within")) / 4  # of no array
-    reads, stores = kept("0"), kept("1")
+    reads, stores = kept(chip, "0"), kept(chip, "1")
     for row in of(16, 0, "looped"):
         found, size = reads[int(row["mebibytes"])], int(row["mebibytes"]) << 20
         lost, crossed = int(row["dram_read"]) / size, (int(row["crossed"]) - within) / size
@@ -316,7 +316,7 @@ def test_a_pass_over_what_is_read_takes_what_it_took_whatever_sms_have_a_block_m
 ) -> None:
     """320 blocks, say, are three on some SMs and two on others, which leave them more of the L2."""
     (row,) = (
-        row for row in turned() if (row["way"], row["mebibytes"]) == ("looped", str(size))
+        row for row in turned("H100") if (row["way"], row["mebibytes"]) == ("looped", str(size))
     )  # fmt: skip
     floats, blocks = np.zeros(size << 18, np.float32), (size << 20) // (16 * 4096)
     report = replay_compiled(

@@ -36,9 +36,10 @@ def _recorded() -> dict[str, dict[str, float]]:
 def test_rows_between_which_lines_are_drawn_stand_in_order(
     name: str, level: str, along: str
 ) -> None:
-    places: dict[str, list[float]] = {}
+    places: dict[tuple[str, str], list[float]] = {}
     for row in table(name):
-        places.setdefault(row.get(level, ""), []).append(float(row[along]))
+        place = row.get("chip", ""), row.get(level, "")
+        places.setdefault(place, []).append(float(row[along]))
     assert all(each == sorted(set(each)) for each in places.values())
 
 
