@@ -57,7 +57,7 @@ def test_every_table_of_timed_launches_is_a_set() -> None:
 @pytest.mark.parametrize(
     ("model", "said"),
     [("again", "off by 4.8% on average, by 24.2% at most; 248 within 12 %"),
-     ("newest", "off by 4.2% on average, by 25.3% at most; 256 within 12 %")],
+     ("newest", "off by 4.1% on average, by 23.6% at most; 260 within 12 %")],
 )  # fmt: skip
 def test_launches_err_as_much_on_an_h200_as_the_page_says(model: str, said: str) -> None:
     known = recorded("h200_timed_again.csv")
