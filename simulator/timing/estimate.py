@@ -46,8 +46,8 @@ _PAIR = 2
 _MORE = 1.05
 _FEW = 8
 """Waves: of more, a block that an SM gets beyond the others takes what one takes on average."""
-_COURSES, _LATER = 4, 20
-"""Courses that an SM may take, and cycles by which its blocks begin later in the next one."""
+_BEGINS, _LATER = 4, 20
+"""Ways in which an SM's blocks may begin, and cycles by which they begin later in the next one."""
 _DRAWS = 3
 """How often it is drawn how long blocks take. A block more or less may hang on it, so the mean
 counts."""
@@ -265,15 +265,15 @@ def _apart(
     """
     plan = np.arange(min(len(run.ends), 2 * work.resident), dtype=np.int64) % len(work.traces)
     runs = [run]
-    for course in range(1, _COURSES):
-        later = machine["launch_interval"] + _LATER * course
+    for begin in range(1, _BEGINS):
+        later = machine["launch_interval"] + _LATER * begin
         numbers = {**machine, "launch_interval": later}
         runs.append(run_sm(work, chip, numbers, plan, without=without))
     ends = [np.sort(each.ends)[: work.resident] for each in runs]
-    steps = np.arange(_COURSES) - (_COURSES - 1) / 2
+    steps = np.arange(_BEGINS) - (_BEGINS - 1) / 2
     apart = np.array(ends) - np.mean(ends, axis=0)
     apart -= np.outer(steps, steps @ apart / (steps @ steps))
-    return float(np.sqrt(np.square(apart).sum(axis=0).mean() / (_COURSES - 2)))
+    return float(np.sqrt(np.square(apart).sum(axis=0).mean() / (_BEGINS - 2)))
 
 
 def _served(machine: Mapping[str, float], run: SmRun) -> float:

@@ -168,7 +168,7 @@ def _notes(work: Work, found: Estimate) -> list[str]:
     if max(found.courses) > _HANGS * min(found.courses):
         least, most = round(min(found.courses)), round(max(found.courses))
         notes.append(
-            f"it hangs on where its arrays lie in memory: {least:,} to {most:,} cycles in"
+            f"the time hangs on where arrays lie in memory: {least:,} to {most:,} cycles in"
             f" {len(found.courses)} simulations, of which the mean counts"
         )
     if len(found.run.ends) < found.blocks:
